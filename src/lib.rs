@@ -1,0 +1,5 @@
+//! Dohle: one binary that speaks the Apache Kafka wire protocol.
+//!
+//! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
+
+pub mod base;

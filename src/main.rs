@@ -1,0 +1,3 @@
+//! The `dohle` program: reads the command line and calls `dohle::cli`.
+
+fn main() {}
