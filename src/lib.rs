@@ -3,3 +3,4 @@
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
 pub mod base;
+pub mod io;

@@ -1,0 +1,25 @@
+//! The only room that speaks with the kernel: files, sockets, clocks, randomness, tasks and threads.
+//!
+//! Promises: every call of the house to the outside goes through one enum with a real and a simulated arm, so that
+//! whole brokers run in tests on a disk that loses, tears and fails and on a clock that moves only when told.
+//! Never: knows what a batch, a topic or a request is. Called by: every room above `config/` and `metrics/`.
+
+pub mod clock;
+pub mod disk;
+pub mod durable;
+pub mod file_slice;
+pub mod random;
+mod std_disk;
+pub mod task;
+
+pub use clock::Clock;
+pub use disk::DirLock;
+pub use disk::Disk;
+pub use disk::Entry;
+pub use disk::File;
+pub use disk::Open;
+pub use disk::Space;
+pub use disk::Stat;
+pub use file_slice::FileSlice;
+pub use random::Random;
+pub use task::Shutdown;
