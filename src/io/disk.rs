@@ -11,6 +11,7 @@ use crate::io::std_disk::StdFile;
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::BorrowedFd;
 use std::path::Path;
 
 /// A place for files: the machine's file systems, or the simulation's.
@@ -249,6 +250,13 @@ impl File {
     pub fn set_len(&self, length: u64) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.set_len(length),
+        }
+    }
+
+    /// The descriptor of a real file; `None` for a simulated one.
+    pub(in crate::io) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.arm {
+            Arm::Std(file) => Some(file.descriptor()),
         }
     }
 }

@@ -10,7 +10,9 @@ use rustix::io::Errno;
 use std::fs;
 use std::io;
 use std::io::IoSlice;
+use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -168,6 +170,10 @@ impl StdFile {
 
     pub(in crate::io) fn set_len(&self, length: u64) -> io::Result<()> {
         self.0.set_len(length)
+    }
+
+    pub(in crate::io) fn descriptor(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }
 

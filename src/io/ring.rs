@@ -1,0 +1,95 @@
+//! Many writes and syncs as one act: what a disk thread hands to the kernel at a time.
+
+use crate::io::disk::Disk;
+use crate::io::disk::File;
+use crate::io::pool::Pool;
+use crate::io::uring::Uring;
+use bytes::Bytes;
+use std::io;
+use tracing::info;
+
+/// One gathered write, or a sync, or a write with the sync that makes it durable.
+#[derive(Clone, Debug)]
+pub struct WriteOp {
+    /// Where to.
+    pub file: File,
+    /// Where the first part goes, in bytes.
+    pub position: u64,
+    /// Written one after the other; may be empty, then this is only a sync.
+    pub parts: Vec<Bytes>,
+    /// Whether the content must be on stable storage (`fdatasync`) before the operation counts as done.
+    pub sync: bool,
+}
+
+/// A blocking batch engine, owned by one disk thread per log directory.
+#[derive(Debug)]
+pub enum Ring {
+    /// io_uring: one submission for a whole batch.
+    Uring(Box<Uring>),
+    /// `pwritev` and `fdatasync` on a few threads, where io_uring is forbidden.
+    Pool(Pool),
+}
+
+impl Ring {
+    /// The best engine there is for this disk: io_uring when it is allowed by the caller, the kernel and the
+    /// sandbox (container profiles answer EPERM, old kernels ENOSYS), else the pool. Says in the log which and why.
+    pub fn probe(disk: &Disk, allow_uring: bool) -> Ring {
+        match disk {
+            Disk::Std(_) => {}
+        }
+        if !allow_uring {
+            info!(engine = "pool", "io_uring is switched off, writing with pwritev and fdatasync");
+            return Ring::Pool(Pool::new());
+        }
+        match Uring::probe() {
+            Ok(ring) => {
+                info!(engine = "io_uring", "writing with io_uring");
+                Ring::Uring(Box::new(ring))
+            }
+            Err(error) => {
+                info!(engine = "pool", %error, "io_uring is not to be had, writing with pwritev and fdatasync");
+                Ring::Pool(Pool::new())
+            }
+        }
+    }
+
+    /// Does all of it and returns one outcome per operation, in the order given. Operations of one batch are
+    /// independent: none waits for another, also not for one on the same file; within an operation the sync comes
+    /// after the whole write. Short writes are finished. An operation that fails leaves an unknown part of its
+    /// bytes in the file, and after a failed sync the file is not to be trusted.
+    pub fn run(&mut self, ops: Vec<WriteOp>) -> Vec<io::Result<()>> {
+        match self {
+            Ring::Uring(ring) => ring.run(ops),
+            Ring::Pool(pool) => pool.run(ops),
+        }
+    }
+
+    /// The engine's name for logs and metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Ring::Uring(_) => "io_uring",
+            Ring::Pool(_) => "pool",
+        }
+    }
+}
+
+impl WriteOp {
+    /// Bytes to write.
+    pub fn length(&self) -> usize {
+        self.parts.iter().map(Bytes::len).sum()
+    }
+
+    /// Does it here and now, on the calling thread.
+    pub(in crate::io) fn run_inline(&self) -> io::Result<()> {
+        if !self.parts.is_empty() {
+            self.file.write_vectored_at(&self.parts, self.position)?;
+        }
+        if self.sync {
+            self.file.sync_data()?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
