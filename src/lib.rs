@@ -3,4 +3,5 @@
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
 pub mod base;
+pub mod config;
 pub mod io;

@@ -1,0 +1,27 @@
+//! Settings that Kafka does not have.
+
+use crate::config::define::Definition;
+use crate::config::define::Kind;
+use crate::config::define::Range;
+
+pub(super) const KEYS: &[Definition] = &[
+    Definition::new(Kind::String, "cluster.id", None).used().doc(
+        "The id a new cluster gets when its first data folder is made. Without it a random one is drawn. \
+         Also read from the environment variable `CLUSTER_ID`.",
+    ),
+    Definition::new(Kind::Boolean, "dohle.io.uring.enable", Some("true")).used().doc(
+        "Whether io_uring may be used for writing. With `false`, or where the kernel forbids it, \
+         a small pool of threads writes instead.",
+    ),
+    Definition::new(Kind::Int, "dohle.log.open.files.max", Some("1024")).at_least(16).used().doc(
+        "How many closed segments' files stay open for readers. More partitions than that are no trouble: \
+         files are opened again on demand.",
+    ),
+    Definition::new(Kind::String, "log.flush.acks", Some("replicated"))
+        .range(Range::OneOf(&["replicated", "always", "never"]))
+        .used()
+        .doc(
+            "When a write with acks=all is on stable storage before it is answered. `replicated`: where the \
+             leader is the only replica in sync. `always`: in every case. `never`: as Kafka does it, in no case.",
+        ),
+];

@@ -1,0 +1,21 @@
+//! Every setting, defined once: name, type, default, valid values, meaning.
+//!
+//! Promises: a value that cannot work is refused with one sentence before anything starts; each room gets its
+//! own small struct. Never: reads a file or the environment itself (it is given their text), or lets a room ask
+//! for a setting by name, apart from the answers about settings. Called by: every room.
+
+mod define;
+mod keys;
+mod listener;
+mod server;
+mod topic;
+mod values;
+
+pub use define::{Definition, Invalid, Kind, Mode, Range, Synonym};
+pub use keys::{broker_key, broker_keys, client_metrics_keys, group_keys, topic_key, topic_keys};
+pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
+pub use server::{
+    FlushAcks, GroupSettings, MetadataSettings, NetworkSettings, OffsetsSettings, ServerConfig,
+    StorageSettings, TopicSettings,
+};
+pub use topic::{Cleanup, Compression, ThrottledReplicas, TimestampType, TopicConfig};

@@ -1,0 +1,526 @@
+//! The broker's settings, each room's in a struct of its own.
+
+use crate::base::BrokerId;
+use crate::config::define::Definition;
+use crate::config::define::Invalid;
+use crate::config::keys::broker_keys;
+use crate::config::listener;
+use crate::config::listener::ListenerConfig;
+use crate::config::topic;
+use crate::config::topic::TopicConfig;
+use crate::config::values::Values;
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// When a write with acks=all is on stable storage before it is answered (`log.flush.acks`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlushAcks {
+    /// Where the leader is the only replica in sync.
+    Replicated,
+    /// In every case.
+    Always,
+    /// In no case, as Kafka does it.
+    Never,
+}
+
+/// All settings of a broker. Times are in milliseconds, sizes in bytes.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// `node.id`.
+    pub node_id: BrokerId,
+    /// `cluster.id`: the id a new cluster gets, where it is given.
+    pub cluster_id: Option<String>,
+    /// `broker.rack`.
+    pub rack: Option<String>,
+    /// The listeners for clients and brokers, at least one.
+    pub listeners: Vec<ListenerConfig>,
+    /// The controller's listeners; nothing uses them while one node is the cluster.
+    pub controller_listeners: Vec<ListenerConfig>,
+    /// The name of the listener that brokers use among each other.
+    pub inter_broker_listener: String,
+    /// What topics get that set nothing themselves.
+    pub log: TopicConfig,
+    /// How topics are made.
+    pub topics: TopicSettings,
+    /// Group coordination.
+    pub groups: GroupSettings,
+    /// Committed offsets and their topic.
+    pub offsets: OffsetsSettings,
+    /// Connections and requests.
+    pub network: NetworkSettings,
+    /// Folders and the upkeep of logs.
+    pub storage: StorageSettings,
+    /// The metadata log.
+    pub metadata: MetadataSettings,
+    values: Values,
+    host_name: String,
+}
+
+/// How topics are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TopicSettings {
+    /// `num.partitions`.
+    pub num_partitions: i32,
+    /// `auto.create.topics.enable`.
+    pub auto_create: bool,
+    /// `default.replication.factor`.
+    pub default_replication_factor: i16,
+    /// `delete.topic.enable`.
+    pub delete_enable: bool,
+}
+
+/// Group coordination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupSettings {
+    /// `group.min.session.timeout.ms`.
+    pub min_session_timeout_ms: i32,
+    /// `group.max.session.timeout.ms`.
+    pub max_session_timeout_ms: i32,
+    /// `group.initial.rebalance.delay.ms`.
+    pub initial_rebalance_delay_ms: i32,
+    /// `group.max.size`: members of one group.
+    pub max_size: i32,
+}
+
+/// Committed offsets and their topic.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OffsetsSettings {
+    /// `offsets.topic.num.partitions`.
+    pub topic_num_partitions: i32,
+    /// `offsets.topic.replication.factor`; a smaller cluster uses as many replicas as it has brokers.
+    pub topic_replication_factor: i16,
+    /// `offsets.topic.segment.bytes`.
+    pub topic_segment_bytes: i32,
+    /// `offsets.topic.compression.codec`: the codec's number in a batch.
+    pub topic_compression_codec: i32,
+    /// `offset.metadata.max.bytes`: the longest text that goes with a commit.
+    pub metadata_max_bytes: i32,
+    /// `offsets.commit.timeout.ms`.
+    pub commit_timeout_ms: i32,
+    /// `offsets.retention.minutes`, in milliseconds.
+    pub retention_ms: i64,
+    /// `offsets.retention.check.interval.ms`.
+    pub retention_check_interval_ms: i64,
+    /// `offsets.load.buffer.size`: bytes read at once while a partition is replayed.
+    pub load_buffer_bytes: i32,
+}
+
+/// Connections and requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NetworkSettings {
+    /// `socket.request.max.bytes`.
+    pub request_max_bytes: i32,
+    /// `queued.max.request.bytes`: bytes of requests in work; -1 for no limit of the user's.
+    pub queued_max_request_bytes: i64,
+    /// `queued.max.requests`.
+    pub queued_max_requests: i32,
+    /// `connections.max.idle.ms`; below 0 for never.
+    pub connections_max_idle_ms: i64,
+    /// `max.connections`.
+    pub max_connections: i32,
+    /// `max.connections.per.ip`.
+    pub max_connections_per_ip: i32,
+    /// `max.connections.per.ip.overrides`; names as well as addresses.
+    pub max_connections_per_ip_overrides: BTreeMap<String, i32>,
+    /// `max.connection.creation.rate`: new connections in a second.
+    pub max_connection_creation_rate: i32,
+    /// `socket.listen.backlog.size`.
+    pub listen_backlog: i32,
+    /// `socket.send.buffer.bytes`; -1 leaves it to the system.
+    pub send_buffer_bytes: i32,
+    /// `socket.receive.buffer.bytes`; -1 leaves it to the system.
+    pub receive_buffer_bytes: i32,
+    /// `fetch.max.bytes`: the largest answer to a fetch.
+    pub fetch_max_bytes: i32,
+    /// `max.incremental.fetch.session.cache.slots`: fetch sessions (KIP-227).
+    pub fetch_session_slots: i32,
+    /// `max.request.partition.size.limit`: partitions in one DescribeTopicPartitions answer.
+    pub request_partitions_max: i32,
+    /// `request.timeout.ms`: how long this broker waits for another.
+    pub request_timeout_ms: i32,
+}
+
+/// Folders and the upkeep of logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StorageSettings {
+    /// `node.id`, for `meta.properties`.
+    pub node_id: BrokerId,
+    /// `cluster.id`: the id that a new folder gets, where it is given.
+    pub cluster_id: Option<String>,
+    /// `log.dirs`, else `log.dir`; at least one.
+    pub log_dirs: Vec<PathBuf>,
+    /// `metadata.log.dir`, else the first of the log directories.
+    pub metadata_log_dir: PathBuf,
+    /// `log.flush.acks`.
+    pub flush_acks: FlushAcks,
+    /// `dohle.io.uring.enable`: whether io_uring may be used.
+    pub io_uring: bool,
+    /// `dohle.log.open.files.max`: closed segments' files that stay open.
+    pub open_files_max: i32,
+    /// `num.recovery.threads.per.data.dir`.
+    pub recovery_threads: i32,
+    /// `log.retention.check.interval.ms`.
+    pub retention_check_interval_ms: i64,
+    /// `log.initial.task.delay.ms`: before the first run of upkeep.
+    pub initial_task_delay_ms: i64,
+    /// `log.flush.scheduler.interval.ms`: how often logs are looked at for `flush.ms`.
+    pub flush_scheduler_interval_ms: i64,
+    /// `log.flush.offset.checkpoint.interval.ms`.
+    pub recovery_point_interval_ms: i32,
+    /// `log.flush.start.offset.checkpoint.interval.ms`.
+    pub start_offset_interval_ms: i32,
+    /// `replica.high.watermark.checkpoint.interval.ms`.
+    pub high_watermark_interval_ms: i64,
+    /// `producer.id.expiration.ms`: after this long without a batch a producer is forgotten.
+    pub producer_id_expiration_ms: i32,
+    /// `producer.id.expiration.check.interval.ms`.
+    pub producer_id_expiration_check_interval_ms: i32,
+}
+
+/// The metadata log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MetadataSettings {
+    /// `metadata.log.segment.bytes`.
+    pub segment_bytes: i32,
+    /// `metadata.log.segment.ms`.
+    pub segment_ms: i64,
+    /// `metadata.max.retention.bytes`.
+    pub retention_bytes: i64,
+    /// `metadata.max.retention.ms`.
+    pub retention_ms: i64,
+    /// `metadata.log.max.record.bytes.between.snapshots`.
+    pub snapshot_after_bytes: i64,
+    /// `metadata.log.max.snapshot.interval.ms`; 0 for no limit.
+    pub snapshot_after_ms: i64,
+}
+
+impl ServerConfig {
+    /// Builds the settings from what was set; `host_name` is what clients are told where a listener names no
+    /// host.
+    ///
+    /// # Errors
+    /// [`Invalid`] for the first setting that cannot work.
+    pub fn new(set: &BTreeMap<String, String>, host_name: &str) -> Result<ServerConfig, Invalid> {
+        let values = Values::new(broker_keys(), set)?;
+        let listeners = listener::resolve(&values, host_name)?;
+        let node_id = node_id(&values)?;
+        check_roles(&values, node_id)?;
+        let log = TopicConfig::from_broker(&values)?;
+        Ok(ServerConfig {
+            node_id,
+            cluster_id: values.text("cluster.id"),
+            rack: values.text("broker.rack"),
+            listeners: listeners.broker,
+            controller_listeners: listeners.controller,
+            inter_broker_listener: listeners.inter_broker,
+            log,
+            topics: topic_settings(&values),
+            groups: group_settings(&values)?,
+            offsets: offsets_settings(&values)?,
+            network: network_settings(&values)?,
+            storage: storage_settings(&values, node_id),
+            metadata: metadata_settings(&values),
+            values,
+            host_name: host_name.to_owned(),
+        })
+    }
+
+    /// The same broker with settings that were changed while it runs: `cluster` for all brokers, `broker` for
+    /// this one, the stronger.
+    ///
+    /// # Errors
+    /// [`Invalid`] for the first setting that cannot work.
+    pub fn with_dynamic(
+        &self,
+        cluster: &BTreeMap<String, String>,
+        broker: &BTreeMap<String, String>,
+    ) -> Result<ServerConfig, Invalid> {
+        let mut set = self.values.all_set().clone();
+        set.extend(cluster.iter().chain(broker).map(|(key, value)| (key.clone(), value.clone())));
+        ServerConfig::new(&set, &self.host_name)
+    }
+
+    /// What counts for this broker setting, as text in its plain form; `None` where it has no value.
+    pub fn get(&self, kafka_key: &str) -> Option<String> {
+        match kafka_key {
+            "node.id" | "broker.id" => Some(self.node_id.to_string()),
+            key => self.values.get(key).map(str::to_owned),
+        }
+    }
+
+    /// What was set for this broker setting by the file, the environment or the command line.
+    pub fn set_value(&self, kafka_key: &str) -> Option<&str> {
+        self.values.set(kafka_key)
+    }
+
+    /// What a topic gets for this setting from the broker, or Kafka's default.
+    pub fn topic_default(&self, definition: &Definition) -> Option<String> {
+        topic::default_from(&self.values, definition)
+    }
+}
+
+fn node_id(values: &Values) -> Result<BrokerId, Invalid> {
+    let broker_id = Some(values.int("broker.id")).filter(|id| *id >= 0);
+    match (values.set("node.id"), broker_id) {
+        (None, Some(broker_id)) => Ok(BrokerId(broker_id)),
+        (Some(_), Some(broker_id)) if broker_id != values.int("node.id") => Err(Invalid::sentence(
+            "node.id",
+            &broker_id.to_string(),
+            "You must set `node.id` to the same value as `broker.id`.",
+        )),
+        _ => Ok(BrokerId(values.int("node.id"))),
+    }
+}
+
+/// This node is broker and controller at once, and the only one.
+fn check_roles(values: &Values, node_id: BrokerId) -> Result<(), Invalid> {
+    let roles = values.list("process.roles");
+    let both = roles.contains(&"broker") && roles.contains(&"controller");
+    if !roles.is_empty() && !both {
+        return Err(Invalid::sentence(
+            "process.roles",
+            &roles.join(","),
+            "This version runs as one node that is broker and controller. Set process.roles=broker,controller",
+        ));
+    }
+    let voters = values.list("controller.quorum.voters");
+    let own = format!("{node_id}@");
+    if voters.len() > 1 {
+        return Err(Invalid::sentence(
+            "controller.quorum.voters",
+            &voters.join(","),
+            "This version runs as one node. Set controller.quorum.voters to this node alone, or leave it out",
+        ));
+    }
+    if voters.first().is_some_and(|voter| !voter.starts_with(&own)) {
+        return Err(Invalid::sentence(
+            "controller.quorum.voters",
+            &voters.join(","),
+            format!(
+                "If process.roles contains the 'controller' role, the node id {node_id} must be included in the \
+                 set of voters controller.quorum.voters={}",
+                voters.join(",")
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn topic_settings(values: &Values) -> TopicSettings {
+    TopicSettings {
+        num_partitions: values.int("num.partitions"),
+        auto_create: values.boolean("auto.create.topics.enable"),
+        default_replication_factor: i16::try_from(values.int("default.replication.factor"))
+            .unwrap_or(i16::MAX),
+        delete_enable: values.boolean("delete.topic.enable"),
+    }
+}
+
+fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
+    let groups = GroupSettings {
+        min_session_timeout_ms: values.int("group.min.session.timeout.ms"),
+        max_session_timeout_ms: values.int("group.max.session.timeout.ms"),
+        initial_rebalance_delay_ms: values.int("group.initial.rebalance.delay.ms"),
+        max_size: values.int("group.max.size"),
+    };
+    if groups.min_session_timeout_ms > groups.max_session_timeout_ms {
+        return Err(Invalid::sentence(
+            "group.min.session.timeout.ms",
+            &groups.min_session_timeout_ms.to_string(),
+            "group.max.session.timeout.ms must be greater than or equal to group.min.session.timeout.ms",
+        ));
+    }
+    Ok(groups)
+}
+
+fn offsets_settings(values: &Values) -> Result<OffsetsSettings, Invalid> {
+    let codec = values.int("offsets.topic.compression.codec");
+    if !(0..=4).contains(&codec) {
+        let message = "Unknown compression type id. Use 0 none, 1 gzip, 2 snappy, 3 lz4 or 4 zstd";
+        return Err(Invalid::new("offsets.topic.compression.codec", &codec.to_string(), message));
+    }
+    Ok(OffsetsSettings {
+        topic_num_partitions: values.int("offsets.topic.num.partitions"),
+        topic_replication_factor: values.short("offsets.topic.replication.factor"),
+        topic_segment_bytes: values.int("offsets.topic.segment.bytes"),
+        topic_compression_codec: codec,
+        metadata_max_bytes: values.int("offset.metadata.max.bytes"),
+        commit_timeout_ms: values.int("offsets.commit.timeout.ms"),
+        retention_ms: values.long("offsets.retention.minutes").saturating_mul(60_000),
+        retention_check_interval_ms: values.long("offsets.retention.check.interval.ms"),
+        load_buffer_bytes: values.int("offsets.load.buffer.size"),
+    })
+}
+
+fn network_settings(values: &Values) -> Result<NetworkSettings, Invalid> {
+    let network = NetworkSettings {
+        request_max_bytes: values.int("socket.request.max.bytes"),
+        queued_max_request_bytes: values.long("queued.max.request.bytes"),
+        queued_max_requests: values.int("queued.max.requests"),
+        connections_max_idle_ms: values.long("connections.max.idle.ms"),
+        max_connections: values.int("max.connections"),
+        max_connections_per_ip: values.int("max.connections.per.ip"),
+        max_connections_per_ip_overrides: connection_overrides(values)?,
+        max_connection_creation_rate: values.int("max.connection.creation.rate"),
+        listen_backlog: values.int("socket.listen.backlog.size"),
+        send_buffer_bytes: values.int("socket.send.buffer.bytes"),
+        receive_buffer_bytes: values.int("socket.receive.buffer.bytes"),
+        fetch_max_bytes: values.int("fetch.max.bytes"),
+        fetch_session_slots: values.int("max.incremental.fetch.session.cache.slots"),
+        request_partitions_max: values.int("max.request.partition.size.limit"),
+        request_timeout_ms: values.int("request.timeout.ms"),
+    };
+    let queued = network.queued_max_request_bytes;
+    if queued > 0 && queued < i64::from(network.request_max_bytes) {
+        return Err(Invalid::sentence(
+            "queued.max.request.bytes",
+            &queued.to_string(),
+            "queued.max.request.bytes must be larger or equal to socket.request.max.bytes",
+        ));
+    }
+    if network.max_connections_per_ip == 0 && network.max_connections_per_ip_overrides.is_empty() {
+        return Err(Invalid::sentence(
+            "max.connections.per.ip",
+            "0",
+            "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
+        ));
+    }
+    Ok(network)
+}
+
+/// `host:count` pairs; an IPv6 address keeps its colons.
+fn connection_overrides(values: &Values) -> Result<BTreeMap<String, i32>, Invalid> {
+    const KEY: &str = "max.connections.per.ip.overrides";
+    let mut overrides = BTreeMap::new();
+    for entry in values.list(KEY) {
+        let parsed = entry.rsplit_once(':').and_then(|(host, count)| {
+            let count = count.trim().parse::<i32>().ok().filter(|count| *count >= 0)?;
+            let host = host.trim().trim_start_matches('[').trim_end_matches(']');
+            let valid = host.parse::<IpAddr>().is_ok()
+                || (!host.is_empty()
+                    && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
+            valid.then(|| (host.to_owned(), count))
+        });
+        let Some((host, count)) = parsed else {
+            return Err(Invalid::new(KEY, entry, "write HOST:COUNT, for instance 127.0.0.1:200"));
+        };
+        overrides.insert(host, count);
+    }
+    Ok(overrides)
+}
+
+fn storage_settings(values: &Values, node_id: BrokerId) -> StorageSettings {
+    let mut log_dirs: Vec<PathBuf> = values.list("log.dirs").iter().map(PathBuf::from).collect();
+    if log_dirs.is_empty() {
+        log_dirs = values.list("log.dir").iter().map(PathBuf::from).collect();
+    }
+    let metadata_log_dir = values
+        .text("metadata.log.dir")
+        .map(PathBuf::from)
+        .or_else(|| log_dirs.first().cloned())
+        .expect("log.dir has a default and refuses an empty list");
+    StorageSettings {
+        node_id,
+        cluster_id: values.text("cluster.id"),
+        log_dirs,
+        metadata_log_dir,
+        flush_acks: match values.get("log.flush.acks") {
+            Some("always") => FlushAcks::Always,
+            Some("never") => FlushAcks::Never,
+            _ => FlushAcks::Replicated,
+        },
+        io_uring: values.boolean("dohle.io.uring.enable"),
+        open_files_max: values.int("dohle.log.open.files.max"),
+        recovery_threads: values.int("num.recovery.threads.per.data.dir"),
+        retention_check_interval_ms: values.long("log.retention.check.interval.ms"),
+        initial_task_delay_ms: values.long("log.initial.task.delay.ms"),
+        flush_scheduler_interval_ms: values.long("log.flush.scheduler.interval.ms"),
+        recovery_point_interval_ms: values.int("log.flush.offset.checkpoint.interval.ms"),
+        start_offset_interval_ms: values.int("log.flush.start.offset.checkpoint.interval.ms"),
+        high_watermark_interval_ms: values.long("replica.high.watermark.checkpoint.interval.ms"),
+        producer_id_expiration_ms: values.int("producer.id.expiration.ms"),
+        producer_id_expiration_check_interval_ms: values.int("producer.id.expiration.check.interval.ms"),
+    }
+}
+
+fn metadata_settings(values: &Values) -> MetadataSettings {
+    MetadataSettings {
+        segment_bytes: values.int("metadata.log.segment.bytes"),
+        segment_ms: values.long("metadata.log.segment.ms"),
+        retention_bytes: values.long("metadata.max.retention.bytes"),
+        retention_ms: values.long("metadata.max.retention.ms"),
+        snapshot_after_bytes: values.long("metadata.log.max.record.bytes.between.snapshots"),
+        snapshot_after_ms: values.long("metadata.log.max.snapshot.interval.ms"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(lines: &[(&str, &str)]) -> Result<ServerConfig, String> {
+        let set = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        ServerConfig::new(&set, "machine.example").map_err(|invalid| invalid.to_string())
+    }
+
+    #[test]
+    fn without_settings_one_node_serves_localhost_from_its_folder() {
+        let config = config(&[]).unwrap();
+        assert_eq!(config.node_id, BrokerId(1));
+        assert_eq!(config.storage.log_dirs, [PathBuf::from("./dohle-data")]);
+        assert_eq!(config.storage.metadata_log_dir, PathBuf::from("./dohle-data"));
+        assert_eq!(config.get("broker.id").as_deref(), Some("1"));
+        assert_eq!(config.get("log.retention.ms"), None);
+        assert_eq!(config.log.retention_ms, 7 * 24 * 3_600_000);
+        assert_eq!(config.groups.initial_rebalance_delay_ms, 3000);
+    }
+
+    #[test]
+    fn retention_takes_milliseconds_over_minutes_over_hours() {
+        let retention = |lines: &[(&str, &str)]| config(lines).unwrap().log.retention_ms;
+        assert_eq!(retention(&[("log.retention.hours", "1")]), 3_600_000);
+        assert_eq!(retention(&[("log.retention.hours", "1"), ("log.retention.minutes", "2")]), 120_000);
+        assert_eq!(retention(&[("log.retention.minutes", "2"), ("log.retention.ms", "7")]), 7);
+        assert_eq!(retention(&[("log.retention.hours", "-1")]), -1);
+    }
+
+    #[test]
+    fn dynamic_settings_count_over_those_of_the_start() {
+        let start = config(&[("log.retention.ms", "5"), ("message.max.bytes", "100")]).unwrap();
+        let cluster = BTreeMap::from([("log.retention.ms".to_owned(), "6".to_owned())]);
+        let broker = BTreeMap::from([("log.retention.ms".to_owned(), "7".to_owned())]);
+        let changed = start.with_dynamic(&cluster, &broker).unwrap();
+        assert_eq!((changed.log.retention_ms, changed.log.max_message_bytes), (7, 100));
+        assert_eq!(start.with_dynamic(&cluster, &BTreeMap::new()).unwrap().log.retention_ms, 6);
+    }
+
+    #[test]
+    fn what_cannot_work_is_refused_with_one_sentence() {
+        let check = |lines: &[(&str, &str)], part: &str| {
+            let message = config(lines).unwrap_err();
+            assert!(message.contains(part) && !message.contains('\n'), "{message}");
+        };
+        check(&[("process.roles", "broker")], "process.roles=broker,controller");
+        check(&[("node.id", "2"), ("broker.id", "3")], "same value");
+        check(&[("controller.quorum.voters", "1@a:1,2@b:1")], "one node");
+        check(&[("controller.quorum.voters", "2@a:1")], "must be included in the set of voters");
+        check(&[("num.partitions", "0")], "Value must be at least 1");
+        check(&[("queued.max.request.bytes", "1")], "must be larger or equal");
+        check(&[("max.connections.per.ip.overrides", "x")], "write HOST:COUNT");
+        check(&[("log.dirs", "")], "must not be empty");
+        check(
+            &[("log.cleaner.min.compaction.lag.ms", "2"), ("log.cleaner.max.compaction.lag.ms", "1")],
+            "lag",
+        );
+    }
+
+    #[test]
+    fn overrides_of_connections_keep_an_ipv6_addresss_colons() {
+        let config = config(&[("max.connections.per.ip.overrides", "::1:5,127.0.0.1:6,host:7")]).unwrap();
+        let overrides = config.network.max_connections_per_ip_overrides;
+        assert_eq!(overrides.get("::1"), Some(&5));
+        assert_eq!(overrides.get("127.0.0.1"), Some(&6));
+        assert_eq!(overrides.get("host"), Some(&7));
+    }
+}
