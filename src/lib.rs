@@ -3,5 +3,6 @@
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
 pub mod base;
+pub mod cluster;
 pub mod config;
 pub mod io;

@@ -1,0 +1,8 @@
+//! What the cluster has agreed on: topics, partitions, configs, brokers, features.
+//!
+//! Promises: the current image is always the result of applying Kafka's own metadata records in the order of
+//! the metadata log; a command's answer comes after its records are durable and the image shows them.
+//! Never: partition data, reactions. It publishes; others react.
+//! Called by: `replica/` (watches images), `broker/` (reads images, sends commands), `server/` (opens it).
+
+pub mod records;
