@@ -5,4 +5,15 @@
 //! Never: partition data, reactions. It publishes; others react.
 //! Called by: `replica/` (watches images), `broker/` (reads images, sends commands), `server/` (opens it).
 
+pub mod delta;
+pub mod image;
+pub mod publish;
 pub mod records;
+
+pub use delta::Delta;
+pub use image::ConfigResource;
+pub use image::Image;
+pub use image::Partition;
+pub use image::ResourceType;
+pub use image::Topic;
+pub use publish::Publisher;

@@ -136,7 +136,10 @@ impl Tags {
             value.put(&mut field);
             self.count += 1;
             put_varint(tag, &mut self.body);
-            put_varint(u32::try_from(field.len()).expect("metadata fields are far below 4 GiB"), &mut self.body);
+            put_varint(
+                u32::try_from(field.len()).expect("metadata fields are far below 4 GiB"),
+                &mut self.body,
+            );
             self.body.extend_from_slice(&field);
         }
         self
