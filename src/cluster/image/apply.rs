@@ -35,6 +35,9 @@ pub enum ApplyError {
     ResourceType(i8),
 }
 
+/// A change of one registration.
+type Change<'a> = &'a dyn Fn(&mut Broker);
+
 impl Image {
     /// Applies one record. Transaction records are the business of whoever replays a log; here they change nothing.
     ///
@@ -132,7 +135,7 @@ impl Image {
     }
 
     fn apply_brokers(&mut self, record: &Record) -> Result<(), ApplyError> {
-        let (id, epoch, change): (BrokerId, i64, &dyn Fn(&mut Broker)) = match record {
+        let (id, epoch, change): (BrokerId, i64, Change<'_>) = match record {
             Record::RegisterBroker(record) => {
                 let broker = Arc::new(Broker::from_record(record));
                 Arc::make_mut(&mut self.brokers).insert(record.broker_id, broker);
