@@ -57,11 +57,7 @@ fn record() -> impl Strategy<Value = Record> {
             change.isr = Some(vec![BrokerId(2)]);
             change.into()
         }),
-        (topic.clone(), prop::option::of("[a-z]{0,3}")).prop_map(|(n, value)| config(
-            n,
-            "k",
-            value.as_deref()
-        )),
+        (topic, prop::option::of("[a-z]{0,3}")).prop_map(|(n, value)| config(n, "k", value.as_deref())),
         (0..3i16).prop_map(|level| FeatureLevelRecord { name: "f".to_owned(), feature_level: level }.into()),
         (0..9i64).prop_map(|next| {
             ProducerIdsRecord { broker_id: BrokerId(1), broker_epoch: 0, next_producer_id: next }.into()
