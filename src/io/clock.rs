@@ -2,6 +2,8 @@
 
 use crate::base::Instant;
 use crate::base::Timestamp;
+#[cfg(feature = "sim")]
+use crate::io::sim::SimClock;
 use std::future::Future;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -12,6 +14,9 @@ use std::time::SystemTime;
 pub enum Clock {
     /// The machine's clocks.
     System(SystemClock),
+    /// A clock that stands still until a test moves it.
+    #[cfg(feature = "sim")]
+    Sim(SimClock),
 }
 
 /// The machine's clocks; holds nothing.
@@ -28,6 +33,8 @@ impl Clock {
     pub fn wall(&self) -> Timestamp {
         match self {
             Clock::System(_) => system_wall(),
+            #[cfg(feature = "sim")]
+            Clock::Sim(clock) => clock.wall(),
         }
     }
 
@@ -35,6 +42,8 @@ impl Clock {
     pub fn now(&self) -> Instant {
         match self {
             Clock::System(_) => system_now(),
+            #[cfg(feature = "sim")]
+            Clock::Sim(clock) => clock.now(),
         }
     }
 
@@ -42,6 +51,8 @@ impl Clock {
     pub async fn sleep(&self, duration: Duration) {
         match self {
             Clock::System(_) => system_sleep(duration).await,
+            #[cfg(feature = "sim")]
+            Clock::Sim(clock) => clock.sleep_until(clock.now().plus(duration)).await,
         }
     }
 
@@ -49,6 +60,8 @@ impl Clock {
     pub async fn sleep_until(&self, deadline: Instant) {
         match self {
             Clock::System(_) => system_sleep(deadline.since(system_now())).await,
+            #[cfg(feature = "sim")]
+            Clock::Sim(clock) => clock.sleep_until(deadline).await,
         }
     }
 

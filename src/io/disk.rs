@@ -5,6 +5,10 @@
 //! [`File::sync_data`], its name by [`Disk::sync_dir`] of the folder it is in.
 
 use crate::base::Timestamp;
+#[cfg(feature = "sim")]
+use crate::io::sim::SimDisk;
+#[cfg(feature = "sim")]
+use crate::io::sim::SimFile;
 use crate::io::std_disk;
 use crate::io::std_disk::StdDisk;
 use crate::io::std_disk::StdFile;
@@ -19,6 +23,9 @@ use std::path::Path;
 pub enum Disk {
     /// The file systems of this machine.
     Std(StdDisk),
+    /// A disk in memory that loses, tears and fails on demand.
+    #[cfg(feature = "sim")]
+    Sim(SimDisk),
 }
 
 /// How a file is opened. None of them empties a file that exists.
@@ -76,6 +83,8 @@ pub struct DirLock {
 #[expect(dead_code, reason = "held for their drop")]
 enum LockArm {
     Std(std::fs::File),
+    #[cfg(feature = "sim")]
+    Sim(crate::io::sim::SimLock),
 }
 
 /// The file that is locked within a folder; Apache Kafka's name for it.
@@ -91,6 +100,8 @@ impl Disk {
     pub fn open(&self, path: &Path, how: Open) -> io::Result<File> {
         match self {
             Disk::Std(_) => std_disk::open(path, how).map(|file| File { arm: Arm::Std(file) }),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.open(path, how).map(|file| File { arm: Arm::Sim(file) }),
         }
     }
 
@@ -99,6 +110,8 @@ impl Disk {
     pub fn create_dir_all(&self, path: &Path) -> io::Result<()> {
         match self {
             Disk::Std(_) => std::fs::create_dir_all(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.create_dir_all(path),
         }
     }
 
@@ -106,6 +119,8 @@ impl Disk {
     pub fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
         match self {
             Disk::Std(_) => std_disk::list(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.list(path),
         }
     }
 
@@ -113,6 +128,8 @@ impl Disk {
     pub fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
         match self {
             Disk::Std(_) => std_disk::stat(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.stat(path),
         }
     }
 
@@ -121,6 +138,8 @@ impl Disk {
     pub fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         match self {
             Disk::Std(_) => std::fs::rename(from, to),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.rename(from, to),
         }
     }
 
@@ -128,6 +147,8 @@ impl Disk {
     pub fn remove_file(&self, path: &Path) -> io::Result<()> {
         match self {
             Disk::Std(_) => std::fs::remove_file(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.remove_file(path),
         }
     }
 
@@ -135,6 +156,8 @@ impl Disk {
     pub fn remove_dir_all(&self, path: &Path) -> io::Result<()> {
         match self {
             Disk::Std(_) => std::fs::remove_dir_all(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.remove_dir_all(path),
         }
     }
 
@@ -142,6 +165,8 @@ impl Disk {
     pub fn sync_dir(&self, path: &Path) -> io::Result<()> {
         match self {
             Disk::Std(_) => std_disk::sync_dir(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.sync_dir(path),
         }
     }
 
@@ -165,6 +190,8 @@ impl Disk {
     pub fn space(&self, path: &Path) -> io::Result<Space> {
         match self {
             Disk::Std(_) => std_disk::space(path),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.space(),
         }
     }
 
@@ -173,6 +200,8 @@ impl Disk {
     pub fn lock(&self, folder: &Path) -> io::Result<Option<DirLock>> {
         let arm = match self {
             Disk::Std(_) => std_disk::lock(&folder.join(LOCK_FILE))?.map(LockArm::Std),
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => disk.lock(folder)?.map(LockArm::Sim),
         };
         Ok(arm.map(|arm| DirLock { arm }))
     }
@@ -188,6 +217,8 @@ pub struct File {
 #[derive(Clone, Debug)]
 enum Arm {
     Std(StdFile),
+    #[cfg(feature = "sim")]
+    Sim(SimFile),
 }
 
 impl File {
@@ -196,6 +227,8 @@ impl File {
     pub fn read_at(&self, buffer: &mut [u8], position: u64) -> io::Result<usize> {
         match &self.arm {
             Arm::Std(file) => file.read_at(buffer, position),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.read_at(buffer, position),
         }
     }
 
@@ -210,6 +243,8 @@ impl File {
     pub fn write_at(&self, bytes: &[u8], position: u64) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.write_at(bytes, position),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.write_at(&[bytes], position),
         }
     }
 
@@ -217,6 +252,11 @@ impl File {
     pub fn write_vectored_at(&self, parts: &[Bytes], position: u64) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.write_vectored_at(parts, position),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => {
+                let parts: Vec<&[u8]> = parts.iter().map(Bytes::as_ref).collect();
+                file.write_at(&parts, position)
+            }
         }
     }
 
@@ -225,6 +265,8 @@ impl File {
     pub fn sync_data(&self) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.sync_data(),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.sync(),
         }
     }
 
@@ -232,6 +274,8 @@ impl File {
     pub fn sync_all(&self) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.sync_all(),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.sync(),
         }
     }
 
@@ -243,6 +287,8 @@ impl File {
     pub fn len(&self) -> io::Result<u64> {
         match &self.arm {
             Arm::Std(file) => file.len(),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.len(),
         }
     }
 
@@ -250,6 +296,8 @@ impl File {
     pub fn set_len(&self, length: u64) -> io::Result<()> {
         match &self.arm {
             Arm::Std(file) => file.set_len(length),
+            #[cfg(feature = "sim")]
+            Arm::Sim(file) => file.set_len(length),
         }
     }
 
@@ -257,6 +305,8 @@ impl File {
     pub(in crate::io) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         match &self.arm {
             Arm::Std(file) => Some(file.descriptor()),
+            #[cfg(feature = "sim")]
+            Arm::Sim(_) => None,
         }
     }
 }

@@ -11,6 +11,8 @@ pub mod file_slice;
 pub mod pool;
 pub mod random;
 pub mod ring;
+#[cfg(feature = "sim")]
+pub mod sim;
 mod std_disk;
 pub mod task;
 pub mod uring;

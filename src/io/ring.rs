@@ -3,6 +3,8 @@
 use crate::io::disk::Disk;
 use crate::io::disk::File;
 use crate::io::pool::Pool;
+#[cfg(feature = "sim")]
+use crate::io::sim::SimDisk;
 use crate::io::uring::Uring;
 use bytes::Bytes;
 use std::io;
@@ -28,6 +30,9 @@ pub enum Ring {
     Uring(Box<Uring>),
     /// `pwritev` and `fdatasync` on a few threads, where io_uring is forbidden.
     Pool(Pool),
+    /// The simulated disk; the order within a batch is drawn from its seed.
+    #[cfg(feature = "sim")]
+    Sim(SimDisk),
 }
 
 impl Ring {
@@ -36,6 +41,8 @@ impl Ring {
     pub fn probe(disk: &Disk, allow_uring: bool) -> Ring {
         match disk {
             Disk::Std(_) => {}
+            #[cfg(feature = "sim")]
+            Disk::Sim(disk) => return Ring::Sim(disk.clone()),
         }
         if !allow_uring {
             info!(engine = "pool", "io_uring is switched off, writing with pwritev and fdatasync");
@@ -61,6 +68,8 @@ impl Ring {
         match self {
             Ring::Uring(ring) => ring.run(ops),
             Ring::Pool(pool) => pool.run(ops),
+            #[cfg(feature = "sim")]
+            Ring::Sim(disk) => run_shuffled(disk, &ops),
         }
     }
 
@@ -69,6 +78,8 @@ impl Ring {
         match self {
             Ring::Uring(_) => "io_uring",
             Ring::Pool(_) => "pool",
+            #[cfg(feature = "sim")]
+            Ring::Sim(_) => "sim",
         }
     }
 }
@@ -89,6 +100,17 @@ impl WriteOp {
         }
         Ok(())
     }
+}
+
+#[cfg(feature = "sim")]
+fn run_shuffled(disk: &SimDisk, ops: &[WriteOp]) -> Vec<io::Result<()>> {
+    let mut outcomes: Vec<io::Result<()>> = ops.iter().map(|_| Ok(())).collect();
+    for index in disk.shuffled(ops.len()) {
+        if let (Some(op), Some(outcome)) = (ops.get(index), outcomes.get_mut(index)) {
+            *outcome = op.run_inline();
+        }
+    }
+    outcomes
 }
 
 #[cfg(test)]

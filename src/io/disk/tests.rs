@@ -3,6 +3,8 @@
 use crate::io::disk::Disk;
 use crate::io::disk::Open;
 use crate::io::durable;
+use crate::io::sim::SimClock;
+use crate::io::sim::SimDisk;
 use bytes::Bytes;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -11,6 +13,12 @@ use std::path::Path;
 fn on_each_arm(case: impl Fn(&Disk, &Path)) {
     let folder = tempfile::tempdir().unwrap();
     case(&Disk::system(), folder.path());
+    for seed in 0..5 {
+        let disk = Disk::Sim(SimDisk::new(seed, SimClock::new()));
+        let folder = Path::new("/data/folder");
+        disk.create_dir_all(folder).unwrap();
+        case(&disk, folder);
+    }
 }
 
 #[test]

@@ -1,0 +1,13 @@
+//! The third arm of the enums in this room (feature `sim`): a disk that loses, tears and fails, and a clock that
+//! moves only when told. Everything is drawn from a seed: same seed and same calls, same outcome.
+
+mod clock;
+mod content;
+mod disk;
+mod names;
+
+pub use clock::SimClock;
+pub use disk::Fault;
+pub use disk::SimDisk;
+pub use disk::SimFile;
+pub use disk::SimLock;
