@@ -6,3 +6,7 @@ pub mod base;
 pub mod cluster;
 pub mod config;
 pub mod io;
+pub mod metrics;
+
+#[cfg(test)]
+mod tidy;

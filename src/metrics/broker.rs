@@ -1,0 +1,76 @@
+//! Measurements of requests, and of what all topics together take in and give out.
+
+use crate::metrics::Counter;
+use crate::metrics::Seconds;
+use crate::metrics::registry::Collectors;
+use prometheus::{HistogramVec, IntCounterVec};
+
+/// Handles of the requests' measurements.
+#[derive(Clone, Debug)]
+pub struct Broker {
+    /// Bytes of batches taken in.
+    pub bytes_in: Counter,
+    /// Bytes of batches given out.
+    pub bytes_out: Counter,
+    /// Records taken in.
+    pub messages_in: Counter,
+    /// Partitions of Produce requests that were refused.
+    pub failed_produce: Counter,
+    /// Partitions of Fetch requests that were refused.
+    pub failed_fetch: Counter,
+    received: IntCounterVec,
+    errors: IntCounterVec,
+    seconds: HistogramVec,
+}
+
+/// Handles of one kind of request. Fetch it once and keep it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Requests received.
+    pub received: Counter,
+    /// Time from the whole request to the whole answer.
+    pub seconds: Seconds,
+}
+
+impl Broker {
+    pub(super) fn new(collectors: &mut Collectors) -> Broker {
+        let mut topics = |name: &str, help: &str| {
+            collectors.counter(&format!("kafka_server_brokertopicmetrics_{name}_total"), help)
+        };
+        Broker {
+            bytes_in: topics("bytesin", "Bytes of batches taken in since the start."),
+            bytes_out: topics("bytesout", "Bytes of batches given out since the start."),
+            messages_in: topics("messagesin", "Records taken in since the start."),
+            failed_produce: topics("failedproducerequests", "Partitions whose Produce was refused."),
+            failed_fetch: topics("failedfetchrequests", "Partitions whose Fetch was refused."),
+            received: collectors.counters(
+                "kafka_network_requestmetrics_requests_total",
+                "Requests received since the start.",
+                &["request"],
+            ),
+            errors: collectors.counters(
+                "kafka_network_requestmetrics_errors_total",
+                "Error codes answered since the start.",
+                &["request", "error"],
+            ),
+            seconds: collectors.seconds(
+                "kafka_network_requestmetrics_total_seconds",
+                "Time from the whole request to the whole answer.",
+                &["request"],
+            ),
+        }
+    }
+
+    /// The handles of one kind of request, by Kafka's name of it, for example `Produce`.
+    pub fn request(&self, name: &'static str) -> Request {
+        Request {
+            received: self.received.with_label_values(&[name]),
+            seconds: self.seconds.with_label_values(&[name]),
+        }
+    }
+
+    /// The counter of an error code of one kind of request, both by Kafka's names.
+    pub fn error(&self, request: &'static str, error: &'static str) -> Counter {
+        self.errors.with_label_values(&[request, error])
+    }
+}
