@@ -7,6 +7,7 @@ pub mod cluster;
 pub mod config;
 pub mod io;
 pub mod metrics;
+pub mod protocol;
 
 #[cfg(test)]
 mod tidy;

@@ -1,0 +1,217 @@
+//! The frame guard: walks a request against its schema before any decoder sees it.
+//!
+//! Decoders reserve memory for the counts they read. The guard proves first that every count and length is backed by
+//! the bytes that are left, that nulls stand only where they may, that no varint is endless, and that the decoded form
+//! stays within [`DECODED_RATIO`] times the frame plus [`DECODED_SLACK`] bytes. Tags it does not know are skipped.
+//! Bytes behind the last field are ignored, as Apache Kafka ignores them. It allocates nothing itself.
+
+use crate::protocol::error::Error;
+use crate::protocol::schema;
+use crate::protocol::schema::Field;
+use crate::protocol::schema::Kind;
+use crate::protocol::versions;
+use crate::protocol::wire::STRING_MAX;
+
+/// How many bytes of decoded form one byte of a frame may become.
+pub const DECODED_RATIO: usize = 4;
+/// Bytes of decoded form that any frame may need beyond that.
+pub const DECODED_SLACK: usize = 1024 * 1024;
+
+/// What an entry of a decoder's map of unknown tags needs, roughly.
+const TAG_DECODED: usize = 64;
+
+/// Checks the body of a request (without its header).
+///
+/// # Errors
+/// [`Error::UnknownApi`] for a key without schema, else what is wrong with the first field that is wrong.
+pub fn check(api_key: i16, version: i16, body: &[u8]) -> Result<(), Error> {
+    let fields = schema::request(api_key).ok_or(Error::UnknownApi(api_key))?;
+    let flexible = versions::api(api_key).is_some_and(|api| api.flexible(version));
+    let decoded_max = body.len().saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK);
+    let mut walk = Walk { rest: body, version, flexible, decoded: 0, decoded_max, length: body.len() };
+    walk.fields(fields)
+}
+
+struct Walk<'a> {
+    rest: &'a [u8],
+    version: i16,
+    flexible: bool,
+    decoded: usize,
+    decoded_max: usize,
+    length: usize,
+}
+
+impl Walk<'_> {
+    fn fields(&mut self, fields: &'static [Field]) -> Result<(), Error> {
+        for field in fields {
+            if field.tag.is_none() && field.in_version(self.version) {
+                self.field(field)?;
+            }
+        }
+        if self.flexible { self.tags(fields) } else { Ok(()) }
+    }
+
+    fn field(&mut self, field: &'static Field) -> Result<(), Error> {
+        let nullable = self.version >= field.null_from;
+        if let Kind::Struct(fields) = &field.kind {
+            // A struct in its place is preceded by a marker only where it may be null.
+            if nullable && self.byte(field.name)? >= 0x80 {
+                return Ok(());
+            }
+            return self.fields(fields);
+        }
+        self.value(&field.kind, nullable, field.name)
+    }
+
+    fn value(&mut self, kind: &'static Kind, nullable: bool, name: &'static str) -> Result<(), Error> {
+        match kind {
+            Kind::Fixed(size) => self.skip(*size, name),
+            Kind::Text => match self.length(Prefix::Short, nullable, name)? {
+                length if length > STRING_MAX => malformed(name, "string longer than 32767 bytes"),
+                length => self.skip(length, name),
+            },
+            Kind::Blob => {
+                let length = self.length(Prefix::Long, nullable, name)?;
+                self.skip(length, name)
+            }
+            Kind::List(item) => self.list(item, nullable, name),
+            Kind::Struct(fields) => self.fields(fields),
+        }
+    }
+
+    fn list(&mut self, item: &'static Kind, nullable: bool, name: &'static str) -> Result<(), Error> {
+        let count = self.length(Prefix::Long, nullable, name)?;
+        if count.saturating_mul(self.size_min(item).max(1)) > self.rest.len() {
+            return malformed(name, "count larger than the bytes that are left");
+        }
+        self.charge(count.saturating_mul(decoded_size(item)))?;
+        if let Kind::Fixed(size) = item {
+            return self.skip(count.saturating_mul(*size), name);
+        }
+        for _ in 0..count {
+            self.value(item, false, name)?;
+        }
+        Ok(())
+    }
+
+    fn tags(&mut self, fields: &'static [Field]) -> Result<(), Error> {
+        const NAME: &str = "tagged fields";
+        for _ in 0..self.varint(NAME)? {
+            let tag = self.varint(NAME)?;
+            let size = usize::try_from(self.varint(NAME)?).map_err(|_| Error::Truncated(NAME))?;
+            let (value, rest) = self.rest.split_at_checked(size).ok_or(Error::Truncated(NAME))?;
+            let known = fields.iter().find(|field| field.tag == Some(tag) && field.in_version(self.version));
+            match known {
+                Some(field) => {
+                    self.rest = value;
+                    self.field(field)?;
+                    if !self.rest.is_empty() {
+                        return malformed(field.name, "tagged field larger than its value");
+                    }
+                }
+                None => self.charge(TAG_DECODED)?,
+            }
+            self.rest = rest;
+        }
+        Ok(())
+    }
+
+    /// The bytes that an element of this kind has at least.
+    fn size_min(&self, kind: &'static Kind) -> usize {
+        match kind {
+            Kind::Fixed(size) => *size,
+            Kind::Text if !self.flexible => 2,
+            Kind::Blob | Kind::List(_) if !self.flexible => 4,
+            Kind::Text | Kind::Blob | Kind::List(_) => 1,
+            Kind::Struct(fields) => {
+                let here =
+                    fields.iter().filter(|field| field.tag.is_none() && field.in_version(self.version));
+                let sizes = here.map(|field| match field.kind {
+                    Kind::Struct(_) if self.version >= field.null_from => 1,
+                    _ => self.size_min(&field.kind),
+                });
+                sizes.sum::<usize>() + usize::from(self.flexible)
+            }
+        }
+    }
+
+    /// A length or count; null counts as zero where it is allowed.
+    fn length(&mut self, prefix: Prefix, nullable: bool, name: &'static str) -> Result<usize, Error> {
+        let raw = match prefix {
+            _ if self.flexible => i64::from(self.varint(name)?) - 1,
+            Prefix::Short => i64::from(i16::from_be_bytes(self.array(name)?)),
+            Prefix::Long => i64::from(i32::from_be_bytes(self.array(name)?)),
+        };
+        match raw {
+            -1 if nullable => Ok(0),
+            -1 => malformed(name, "null where none is allowed"),
+            _ => usize::try_from(raw).map_err(|_| Error::Malformed { field: name, what: "negative length" }),
+        }
+    }
+
+    fn varint(&mut self, name: &'static str) -> Result<u32, Error> {
+        let mut value: u32 = 0;
+        for shift in [0u32, 7, 14, 21, 28] {
+            let byte = self.byte(name)?;
+            if shift == 28 && byte > 0x0f {
+                break;
+            }
+            value |= u32::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+        }
+        malformed(name, "varint longer than 32 bits")
+    }
+
+    fn byte(&mut self, name: &'static str) -> Result<u8, Error> {
+        let [byte] = self.array::<1>(name)?;
+        Ok(byte)
+    }
+
+    fn array<const N: usize>(&mut self, name: &'static str) -> Result<[u8; N], Error> {
+        let (array, rest) = self.rest.split_first_chunk::<N>().ok_or(Error::Truncated(name))?;
+        self.rest = rest;
+        Ok(*array)
+    }
+
+    fn skip(&mut self, length: usize, name: &'static str) -> Result<(), Error> {
+        self.rest = self.rest.get(length..).ok_or(Error::Truncated(name))?;
+        Ok(())
+    }
+
+    fn charge(&mut self, decoded: usize) -> Result<(), Error> {
+        self.decoded = self.decoded.saturating_add(decoded);
+        if self.decoded > self.decoded_max {
+            return Err(Error::TooLarge { length: self.length, decoded: self.decoded });
+        }
+        Ok(())
+    }
+}
+
+/// How a length is written in versions that are not flexible.
+#[derive(Clone, Copy)]
+enum Prefix {
+    /// In two bytes: strings.
+    Short,
+    /// In four bytes: bytes, records, arrays.
+    Long,
+}
+
+/// The memory that an element takes in its decoder's vector, elements of its own lists not counted.
+fn decoded_size(kind: &'static Kind) -> usize {
+    match kind {
+        Kind::Fixed(size) => *size,
+        Kind::Text | Kind::Blob => 32,
+        Kind::List(_) => 24,
+        // Every decoded struct carries a map for the tags it does not know.
+        Kind::Struct(fields) => {
+            let fields: usize = fields.iter().map(|field| decoded_size(&field.kind)).sum();
+            (fields + 24).next_multiple_of(8)
+        }
+    }
+}
+
+fn malformed<T>(field: &'static str, what: &'static str) -> Result<T, Error> {
+    Err(Error::Malformed { field, what })
+}

@@ -1,0 +1,534 @@
+//! The fields of every request that is offered: what the guard walks by.
+//!
+//! The constants below the functions are Kafka 4.4's message schemas (`common/message/*Request.json`, Apache License
+//! 2.0) in short: one line a field with the first version that has it, `until` the last one, `nullable` from a version
+//! on, `tagged` with its number when it lies in the tag section. They were made from those files once; a new version
+//! of a message is a new line here.
+
+use crate::protocol::versions;
+
+/// One field of a message.
+#[derive(Debug)]
+pub(super) struct Field {
+    /// Kafka's name of it.
+    pub(super) name: &'static str,
+    /// What it holds.
+    pub(super) kind: Kind,
+    /// The first version that has it.
+    pub(super) first: i16,
+    /// The last version that has it.
+    pub(super) last: i16,
+    /// The first version in which it may be null.
+    pub(super) null_from: i16,
+    /// Its number in the tag section; `None` for a field in its place.
+    pub(super) tag: Option<u32>,
+}
+
+/// What a field or an element holds.
+#[derive(Debug)]
+pub(super) enum Kind {
+    /// So many bytes: numbers, booleans, ids.
+    Fixed(usize),
+    /// A string.
+    Text,
+    /// Bytes or records.
+    Blob,
+    /// Many of one kind.
+    List(&'static Kind),
+    /// Fields of its own.
+    Struct(&'static [Field]),
+}
+
+impl Field {
+    /// Whether this version has the field.
+    pub(super) fn in_version(&self, version: i16) -> bool {
+        (self.first..=self.last).contains(&version)
+    }
+
+    const fn new(name: &'static str, first: i16, kind: Kind) -> Field {
+        Field { name, kind, first, last: i16::MAX, null_from: i16::MAX, tag: None }
+    }
+
+    const fn until(self, last: i16) -> Field {
+        Field { last, ..self }
+    }
+
+    const fn nullable(self, null_from: i16) -> Field {
+        Field { null_from, ..self }
+    }
+
+    const fn tagged(self, tag: u32) -> Field {
+        Field { tag: Some(tag), ..self }
+    }
+}
+
+const fn fixed(name: &'static str, first: i16, size: usize) -> Field {
+    Field::new(name, first, Kind::Fixed(size))
+}
+
+const fn text(name: &'static str, first: i16) -> Field {
+    Field::new(name, first, Kind::Text)
+}
+
+const fn blob(name: &'static str, first: i16) -> Field {
+    Field::new(name, first, Kind::Blob)
+}
+
+const fn list(name: &'static str, first: i16, of: &'static Kind) -> Field {
+    Field::new(name, first, Kind::List(of))
+}
+
+const fn part(name: &'static str, first: i16, fields: &'static [Field]) -> Field {
+    Field::new(name, first, Kind::Struct(fields))
+}
+
+/// The fields of the request with this key; `None` for an API that is not offered.
+pub(super) fn request(key: i16) -> Option<&'static [Field]> {
+    Some(match key {
+        versions::PRODUCE => PRODUCE,
+        versions::FETCH => FETCH,
+        versions::LIST_OFFSETS => LIST_OFFSETS,
+        versions::METADATA => METADATA,
+        versions::OFFSET_COMMIT => OFFSET_COMMIT,
+        versions::OFFSET_FETCH => OFFSET_FETCH,
+        versions::FIND_COORDINATOR => FIND_COORDINATOR,
+        versions::JOIN_GROUP => JOIN_GROUP,
+        versions::HEARTBEAT => HEARTBEAT,
+        versions::LEAVE_GROUP => LEAVE_GROUP,
+        versions::SYNC_GROUP => SYNC_GROUP,
+        versions::DESCRIBE_GROUPS => DESCRIBE_GROUPS,
+        versions::LIST_GROUPS => LIST_GROUPS,
+        versions::API_VERSIONS => API_VERSIONS,
+        versions::CREATE_TOPICS => CREATE_TOPICS,
+        versions::DELETE_TOPICS => DELETE_TOPICS,
+        versions::DELETE_RECORDS => DELETE_RECORDS,
+        versions::INIT_PRODUCER_ID => INIT_PRODUCER_ID,
+        versions::OFFSET_FOR_LEADER_EPOCH => OFFSET_FOR_LEADER_EPOCH,
+        versions::DESCRIBE_ACLS => DESCRIBE_ACLS,
+        versions::CREATE_ACLS => CREATE_ACLS,
+        versions::DELETE_ACLS => DELETE_ACLS,
+        versions::DESCRIBE_CONFIGS => DESCRIBE_CONFIGS,
+        versions::ALTER_CONFIGS => ALTER_CONFIGS,
+        versions::DESCRIBE_LOG_DIRS => DESCRIBE_LOG_DIRS,
+        versions::CREATE_PARTITIONS => CREATE_PARTITIONS,
+        versions::DELETE_GROUPS => DELETE_GROUPS,
+        versions::INCREMENTAL_ALTER_CONFIGS => INCREMENTAL_ALTER_CONFIGS,
+        versions::LIST_PARTITION_REASSIGNMENTS => LIST_PARTITION_REASSIGNMENTS,
+        versions::OFFSET_DELETE => OFFSET_DELETE,
+        versions::DESCRIBE_CLUSTER => DESCRIBE_CLUSTER,
+        versions::DESCRIBE_PRODUCERS => DESCRIBE_PRODUCERS,
+        versions::LIST_CONFIG_RESOURCES => LIST_CONFIG_RESOURCES,
+        versions::DESCRIBE_TOPIC_PARTITIONS => DESCRIBE_TOPIC_PARTITIONS,
+        _ => return None,
+    })
+}
+
+const PRODUCE: &[Field] = &[
+    text("TransactionalId", 3).nullable(3),
+    fixed("Acks", 0, 2),
+    fixed("TimeoutMs", 0, 4),
+    list(
+        "TopicData",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0).until(12),
+            fixed("TopicId", 13, 16),
+            list("PartitionData", 0, &Kind::Struct(&[fixed("Index", 0, 4), blob("Records", 0).nullable(0)])),
+        ]),
+    ),
+];
+
+const FETCH: &[Field] = &[
+    text("ClusterId", 12).nullable(12).tagged(0),
+    fixed("ReplicaId", 0, 4).until(14),
+    part("ReplicaState", 15, &[fixed("ReplicaId", 15, 4), fixed("ReplicaEpoch", 15, 8)]).tagged(1),
+    fixed("MaxWaitMs", 0, 4),
+    fixed("MinBytes", 0, 4),
+    fixed("MaxBytes", 3, 4),
+    fixed("IsolationLevel", 4, 1),
+    fixed("SessionId", 7, 4),
+    fixed("SessionEpoch", 7, 4),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Topic", 0).until(12),
+            fixed("TopicId", 13, 16),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("Partition", 0, 4),
+                    fixed("CurrentLeaderEpoch", 9, 4),
+                    fixed("FetchOffset", 0, 8),
+                    fixed("LastFetchedEpoch", 12, 4),
+                    fixed("LogStartOffset", 5, 8),
+                    fixed("PartitionMaxBytes", 0, 4),
+                    fixed("ReplicaDirectoryId", 17, 16).tagged(0),
+                    fixed("HighWatermark", 18, 8).tagged(1),
+                ]),
+            ),
+        ]),
+    ),
+    list(
+        "ForgottenTopicsData",
+        7,
+        &Kind::Struct(&[
+            text("Topic", 7).until(12),
+            fixed("TopicId", 13, 16),
+            list("Partitions", 7, &Kind::Fixed(4)),
+        ]),
+    ),
+    text("RackId", 11),
+];
+
+const LIST_OFFSETS: &[Field] = &[
+    fixed("ReplicaId", 0, 4),
+    fixed("IsolationLevel", 2, 1),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("PartitionIndex", 0, 4),
+                    fixed("CurrentLeaderEpoch", 4, 4),
+                    fixed("Timestamp", 0, 8),
+                ]),
+            ),
+        ]),
+    ),
+    fixed("TimeoutMs", 10, 4),
+];
+
+const METADATA: &[Field] = &[
+    list("Topics", 0, &Kind::Struct(&[fixed("TopicId", 10, 16), text("Name", 0).nullable(10)])).nullable(1),
+    fixed("AllowAutoTopicCreation", 4, 1),
+    fixed("IncludeClusterAuthorizedOperations", 8, 1).until(10),
+    fixed("IncludeTopicAuthorizedOperations", 8, 1),
+];
+
+const OFFSET_COMMIT: &[Field] = &[
+    text("GroupId", 0),
+    fixed("GenerationIdOrMemberEpoch", 1, 4),
+    text("MemberId", 1),
+    text("GroupInstanceId", 7).nullable(7),
+    fixed("RetentionTimeMs", 2, 8).until(4),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0).until(9),
+            fixed("TopicId", 10, 16),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("PartitionIndex", 0, 4),
+                    fixed("CommittedOffset", 0, 8),
+                    fixed("CommittedLeaderEpoch", 6, 4),
+                    text("CommittedMetadata", 0).nullable(0),
+                ]),
+            ),
+        ]),
+    ),
+];
+
+const OFFSET_FETCH: &[Field] = &[
+    text("GroupId", 0).until(7),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[text("Name", 0).until(7), list("PartitionIndexes", 0, &Kind::Fixed(4)).until(7)]),
+    )
+    .until(7)
+    .nullable(2),
+    list(
+        "Groups",
+        8,
+        &Kind::Struct(&[
+            text("GroupId", 8),
+            text("MemberId", 9).nullable(9),
+            fixed("MemberEpoch", 9, 4),
+            list(
+                "Topics",
+                8,
+                &Kind::Struct(&[
+                    text("Name", 8).until(9),
+                    fixed("TopicId", 10, 16),
+                    list("PartitionIndexes", 8, &Kind::Fixed(4)),
+                ]),
+            )
+            .nullable(8),
+        ]),
+    ),
+    fixed("RequireStable", 7, 1),
+];
+
+const FIND_COORDINATOR: &[Field] =
+    &[text("Key", 0).until(3), fixed("KeyType", 1, 1), list("CoordinatorKeys", 4, &Kind::Text)];
+
+const JOIN_GROUP: &[Field] = &[
+    text("GroupId", 0),
+    fixed("SessionTimeoutMs", 0, 4),
+    fixed("RebalanceTimeoutMs", 1, 4),
+    text("MemberId", 0),
+    text("GroupInstanceId", 5).nullable(5),
+    text("ProtocolType", 0),
+    list("Protocols", 0, &Kind::Struct(&[text("Name", 0), blob("Metadata", 0)])),
+    text("Reason", 8).nullable(8),
+];
+
+const HEARTBEAT: &[Field] = &[
+    text("GroupId", 0),
+    fixed("GenerationId", 0, 4),
+    text("MemberId", 0),
+    text("GroupInstanceId", 3).nullable(3),
+];
+
+const LEAVE_GROUP: &[Field] = &[
+    text("GroupId", 0),
+    text("MemberId", 0).until(2),
+    list(
+        "Members",
+        3,
+        &Kind::Struct(&[
+            text("MemberId", 3),
+            text("GroupInstanceId", 3).nullable(3),
+            text("Reason", 5).nullable(5),
+        ]),
+    ),
+];
+
+const SYNC_GROUP: &[Field] = &[
+    text("GroupId", 0),
+    fixed("GenerationId", 0, 4),
+    text("MemberId", 0),
+    text("GroupInstanceId", 3).nullable(3),
+    text("ProtocolType", 5).nullable(5),
+    text("ProtocolName", 5).nullable(5),
+    list("Assignments", 0, &Kind::Struct(&[text("MemberId", 0), blob("Assignment", 0)])),
+];
+
+const DESCRIBE_GROUPS: &[Field] =
+    &[list("Groups", 0, &Kind::Text), fixed("IncludeAuthorizedOperations", 3, 1)];
+
+const LIST_GROUPS: &[Field] = &[list("StatesFilter", 4, &Kind::Text), list("TypesFilter", 5, &Kind::Text)];
+
+const API_VERSIONS: &[Field] = &[
+    text("ClientSoftwareName", 3),
+    text("ClientSoftwareVersion", 3),
+    text("ClusterId", 5).nullable(5),
+    fixed("NodeId", 5, 4),
+];
+
+const CREATE_TOPICS: &[Field] = &[
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            fixed("NumPartitions", 0, 4),
+            fixed("ReplicationFactor", 0, 2),
+            list(
+                "Assignments",
+                0,
+                &Kind::Struct(&[fixed("PartitionIndex", 0, 4), list("BrokerIds", 0, &Kind::Fixed(4))]),
+            ),
+            list("Configs", 0, &Kind::Struct(&[text("Name", 0), text("Value", 0).nullable(0)])),
+        ]),
+    ),
+    fixed("timeoutMs", 0, 4),
+    fixed("validateOnly", 1, 1),
+];
+
+const DELETE_TOPICS: &[Field] = &[
+    list("Topics", 6, &Kind::Struct(&[text("Name", 6).nullable(6), fixed("TopicId", 6, 16)])),
+    list("TopicNames", 0, &Kind::Text).until(5),
+    fixed("TimeoutMs", 0, 4),
+];
+
+const DELETE_RECORDS: &[Field] = &[
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4), fixed("Offset", 0, 8)])),
+        ]),
+    ),
+    fixed("TimeoutMs", 0, 4),
+];
+
+const INIT_PRODUCER_ID: &[Field] = &[
+    text("TransactionalId", 0).nullable(0),
+    fixed("TransactionTimeoutMs", 0, 4),
+    fixed("ProducerId", 3, 8),
+    fixed("ProducerEpoch", 3, 2),
+    fixed("Enable2Pc", 6, 1),
+    fixed("KeepPreparedTxn", 6, 1),
+];
+
+const OFFSET_FOR_LEADER_EPOCH: &[Field] = &[
+    fixed("ReplicaId", 3, 4),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Topic", 0),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("Partition", 0, 4),
+                    fixed("CurrentLeaderEpoch", 2, 4),
+                    fixed("LeaderEpoch", 0, 4),
+                ]),
+            ),
+        ]),
+    ),
+];
+
+const DESCRIBE_ACLS: &[Field] = &[
+    fixed("ResourceTypeFilter", 0, 1),
+    text("ResourceNameFilter", 0).nullable(0),
+    fixed("PatternTypeFilter", 1, 1),
+    text("PrincipalFilter", 0).nullable(0),
+    text("HostFilter", 0).nullable(0),
+    fixed("Operation", 0, 1),
+    fixed("PermissionType", 0, 1),
+];
+
+const CREATE_ACLS: &[Field] = &[list(
+    "Creations",
+    0,
+    &Kind::Struct(&[
+        fixed("ResourceType", 0, 1),
+        text("ResourceName", 0),
+        fixed("ResourcePatternType", 1, 1),
+        text("Principal", 0),
+        text("Host", 0),
+        fixed("Operation", 0, 1),
+        fixed("PermissionType", 0, 1),
+    ]),
+)];
+
+const DELETE_ACLS: &[Field] = &[list(
+    "Filters",
+    0,
+    &Kind::Struct(&[
+        fixed("ResourceTypeFilter", 0, 1),
+        text("ResourceNameFilter", 0).nullable(0),
+        fixed("PatternTypeFilter", 1, 1),
+        text("PrincipalFilter", 0).nullable(0),
+        text("HostFilter", 0).nullable(0),
+        fixed("Operation", 0, 1),
+        fixed("PermissionType", 0, 1),
+    ]),
+)];
+
+const DESCRIBE_CONFIGS: &[Field] = &[
+    list(
+        "Resources",
+        0,
+        &Kind::Struct(&[
+            fixed("ResourceType", 0, 1),
+            text("ResourceName", 0),
+            list("ConfigurationKeys", 0, &Kind::Text).nullable(0),
+        ]),
+    ),
+    fixed("IncludeSynonyms", 1, 1),
+    fixed("IncludeDocumentation", 3, 1),
+];
+
+const ALTER_CONFIGS: &[Field] = &[
+    list(
+        "Resources",
+        0,
+        &Kind::Struct(&[
+            fixed("ResourceType", 0, 1),
+            text("ResourceName", 0),
+            list("Configs", 0, &Kind::Struct(&[text("Name", 0), text("Value", 0).nullable(0)])),
+        ]),
+    ),
+    fixed("ValidateOnly", 0, 1),
+];
+
+const DESCRIBE_LOG_DIRS: &[Field] =
+    &[list("Topics", 0, &Kind::Struct(&[text("Topic", 0), list("Partitions", 0, &Kind::Fixed(4))]))
+        .nullable(0)];
+
+const CREATE_PARTITIONS: &[Field] = &[
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            fixed("Count", 0, 4),
+            list("Assignments", 0, &Kind::Struct(&[list("BrokerIds", 0, &Kind::Fixed(4))])).nullable(0),
+        ]),
+    ),
+    fixed("TimeoutMs", 0, 4),
+    fixed("ValidateOnly", 0, 1),
+];
+
+const DELETE_GROUPS: &[Field] = &[list("GroupsNames", 0, &Kind::Text)];
+
+const INCREMENTAL_ALTER_CONFIGS: &[Field] = &[
+    list(
+        "Resources",
+        0,
+        &Kind::Struct(&[
+            fixed("ResourceType", 0, 1),
+            text("ResourceName", 0),
+            list(
+                "Configs",
+                0,
+                &Kind::Struct(&[
+                    text("Name", 0),
+                    fixed("ConfigOperation", 0, 1),
+                    text("Value", 0).nullable(0),
+                ]),
+            ),
+        ]),
+    ),
+    fixed("ValidateOnly", 0, 1),
+];
+
+const LIST_PARTITION_REASSIGNMENTS: &[Field] = &[
+    fixed("TimeoutMs", 0, 4),
+    list("Topics", 0, &Kind::Struct(&[text("Name", 0), list("PartitionIndexes", 0, &Kind::Fixed(4))]))
+        .nullable(0),
+];
+
+const OFFSET_DELETE: &[Field] = &[
+    text("GroupId", 0),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4)])),
+        ]),
+    ),
+];
+
+const DESCRIBE_CLUSTER: &[Field] = &[
+    fixed("IncludeClusterAuthorizedOperations", 0, 1),
+    fixed("EndpointType", 1, 1),
+    fixed("IncludeFencedBrokers", 2, 1),
+];
+
+const DESCRIBE_PRODUCERS: &[Field] =
+    &[list("Topics", 0, &Kind::Struct(&[text("Name", 0), list("PartitionIndexes", 0, &Kind::Fixed(4))]))];
+
+const LIST_CONFIG_RESOURCES: &[Field] = &[list("ResourceTypes", 1, &Kind::Fixed(1))];
+
+const DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
+    list("Topics", 0, &Kind::Struct(&[text("Name", 0)])),
+    fixed("ResponsePartitionLimit", 0, 4),
+    part("Cursor", 0, &[text("TopicName", 0), fixed("PartitionIndex", 0, 4)]).nullable(0),
+];

@@ -1,0 +1,221 @@
+//! The one table of APIs: which versions are served, and from which version on messages are flexible.
+//!
+//! `docs/protocol.md`, the ApiVersions answer, the request header and dispatch all read this table.
+
+/// One API of the Kafka protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Api {
+    /// Its number on the wire.
+    pub key: i16,
+    /// Its name in Kafka's schemas.
+    pub name: &'static str,
+    /// The lowest version served.
+    pub min: i16,
+    /// The highest version served.
+    pub max: i16,
+    /// The lowest version that ApiVersions shows.
+    pub advertised_min: i16,
+    /// The first version in the compact form with tag sections (KIP-482); [`NEVER`] when there is none.
+    pub flexible_from: i16,
+    /// What a reader of the protocol page should know.
+    pub note: &'static str,
+}
+
+/// "No version is flexible."
+pub const NEVER: i16 = i16::MAX;
+
+/// Key of Produce.
+pub const PRODUCE: i16 = 0;
+/// Key of Fetch.
+pub const FETCH: i16 = 1;
+/// Key of ListOffsets.
+pub const LIST_OFFSETS: i16 = 2;
+/// Key of Metadata.
+pub const METADATA: i16 = 3;
+/// Key of OffsetCommit.
+pub const OFFSET_COMMIT: i16 = 8;
+/// Key of OffsetFetch.
+pub const OFFSET_FETCH: i16 = 9;
+/// Key of FindCoordinator.
+pub const FIND_COORDINATOR: i16 = 10;
+/// Key of JoinGroup.
+pub const JOIN_GROUP: i16 = 11;
+/// Key of Heartbeat.
+pub const HEARTBEAT: i16 = 12;
+/// Key of LeaveGroup.
+pub const LEAVE_GROUP: i16 = 13;
+/// Key of SyncGroup.
+pub const SYNC_GROUP: i16 = 14;
+/// Key of DescribeGroups.
+pub const DESCRIBE_GROUPS: i16 = 15;
+/// Key of ListGroups.
+pub const LIST_GROUPS: i16 = 16;
+/// Key of ApiVersions.
+pub const API_VERSIONS: i16 = 18;
+/// Key of CreateTopics.
+pub const CREATE_TOPICS: i16 = 19;
+/// Key of DeleteTopics.
+pub const DELETE_TOPICS: i16 = 20;
+/// Key of DeleteRecords.
+pub const DELETE_RECORDS: i16 = 21;
+/// Key of InitProducerId.
+pub const INIT_PRODUCER_ID: i16 = 22;
+/// Key of OffsetForLeaderEpoch.
+pub const OFFSET_FOR_LEADER_EPOCH: i16 = 23;
+/// Key of DescribeAcls.
+pub const DESCRIBE_ACLS: i16 = 29;
+/// Key of CreateAcls.
+pub const CREATE_ACLS: i16 = 30;
+/// Key of DeleteAcls.
+pub const DELETE_ACLS: i16 = 31;
+/// Key of DescribeConfigs.
+pub const DESCRIBE_CONFIGS: i16 = 32;
+/// Key of AlterConfigs.
+pub const ALTER_CONFIGS: i16 = 33;
+/// Key of DescribeLogDirs.
+pub const DESCRIBE_LOG_DIRS: i16 = 35;
+/// Key of CreatePartitions.
+pub const CREATE_PARTITIONS: i16 = 37;
+/// Key of DeleteGroups.
+pub const DELETE_GROUPS: i16 = 42;
+/// Key of IncrementalAlterConfigs.
+pub const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
+/// Key of ListPartitionReassignments.
+pub const LIST_PARTITION_REASSIGNMENTS: i16 = 46;
+/// Key of OffsetDelete.
+pub const OFFSET_DELETE: i16 = 47;
+/// Key of DescribeCluster.
+pub const DESCRIBE_CLUSTER: i16 = 60;
+/// Key of DescribeProducers.
+pub const DESCRIBE_PRODUCERS: i16 = 61;
+/// Key of ListConfigResources.
+pub const LIST_CONFIG_RESOURCES: i16 = 74;
+/// Key of DescribeTopicPartitions.
+pub const DESCRIBE_TOPIC_PARTITIONS: i16 = 75;
+
+/// A row of the table; `versions` are the lowest and the highest.
+const fn row(
+    key: i16,
+    name: &'static str,
+    versions: (i16, i16),
+    flexible_from: i16,
+    note: &'static str,
+) -> Api {
+    Api { key, name, min: versions.0, max: versions.1, advertised_min: versions.0, flexible_from, note }
+}
+
+/// Every API of this broker, by key.
+static TABLE: &[Api] = &[
+    Api {
+        advertised_min: 0,
+        ..row(
+            PRODUCE,
+            "Produce",
+            (3, 13),
+            9,
+            "Versions 0 to 2 are shown for old librdkafka (KAFKA-18659) and refused. Transactional batches are refused.",
+        )
+    },
+    row(FETCH, "Fetch", (4, 18), 12, "With incremental sessions (KIP-227) and topic ids (KIP-516)."),
+    row(LIST_OFFSETS, "ListOffsets", (1, 11), 6, ""),
+    row(METADATA, "Metadata", (0, 13), 9, ""),
+    row(OFFSET_COMMIT, "OffsetCommit", (2, 10), 8, "Classic groups."),
+    row(OFFSET_FETCH, "OffsetFetch", (1, 10), 6, "Classic groups."),
+    row(
+        FIND_COORDINATOR,
+        "FindCoordinator",
+        (0, 6),
+        3,
+        "Groups; there is no transaction or share coordinator yet.",
+    ),
+    row(JOIN_GROUP, "JoinGroup", (0, 9), 6, ""),
+    row(HEARTBEAT, "Heartbeat", (0, 4), 4, ""),
+    row(LEAVE_GROUP, "LeaveGroup", (0, 5), 4, ""),
+    row(SYNC_GROUP, "SyncGroup", (0, 5), 4, ""),
+    row(DESCRIBE_GROUPS, "DescribeGroups", (0, 6), 5, ""),
+    row(LIST_GROUPS, "ListGroups", (0, 5), 3, ""),
+    row(
+        API_VERSIONS,
+        "ApiVersions",
+        (0, 5),
+        3,
+        "Any other version gets the version 0 answer with error 35 (KIP-511).",
+    ),
+    row(CREATE_TOPICS, "CreateTopics", (2, 7), 5, ""),
+    row(DELETE_TOPICS, "DeleteTopics", (1, 6), 4, ""),
+    row(DELETE_RECORDS, "DeleteRecords", (0, 2), 2, ""),
+    row(
+        INIT_PRODUCER_ID,
+        "InitProducerId",
+        (0, 5),
+        2,
+        "Idempotent producers; a transactional id is refused.",
+    ),
+    row(OFFSET_FOR_LEADER_EPOCH, "OffsetForLeaderEpoch", (2, 4), 4, ""),
+    row(DESCRIBE_ACLS, "DescribeAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
+    row(CREATE_ACLS, "CreateAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
+    row(DELETE_ACLS, "DeleteAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
+    row(DESCRIBE_CONFIGS, "DescribeConfigs", (1, 4), 4, ""),
+    row(ALTER_CONFIGS, "AlterConfigs", (0, 2), 2, ""),
+    row(DESCRIBE_LOG_DIRS, "DescribeLogDirs", (1, 5), 2, ""),
+    row(CREATE_PARTITIONS, "CreatePartitions", (0, 3), 2, ""),
+    row(DELETE_GROUPS, "DeleteGroups", (0, 3), 2, ""),
+    row(INCREMENTAL_ALTER_CONFIGS, "IncrementalAlterConfigs", (0, 1), 1, ""),
+    row(LIST_PARTITION_REASSIGNMENTS, "ListPartitionReassignments", (0, 0), 0, ""),
+    row(OFFSET_DELETE, "OffsetDelete", (0, 0), NEVER, ""),
+    row(DESCRIBE_CLUSTER, "DescribeCluster", (0, 2), 0, ""),
+    row(DESCRIBE_PRODUCERS, "DescribeProducers", (0, 0), 0, ""),
+    row(LIST_CONFIG_RESOURCES, "ListConfigResources", (0, 1), 0, ""),
+    row(DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", (0, 0), 0, ""),
+];
+
+impl Api {
+    /// Whether requests of this version are taken.
+    pub fn serves(&self, version: i16) -> bool {
+        (self.min..=self.max).contains(&version)
+    }
+
+    /// Whether this version is in the compact form with tag sections.
+    pub fn flexible(&self, version: i16) -> bool {
+        version >= self.flexible_from
+    }
+}
+
+/// The API with this key; `None` when this broker does not know it.
+pub fn api(key: i16) -> Option<&'static Api> {
+    TABLE.iter().find(|api| api.key == key)
+}
+
+/// Every API, by key.
+pub fn all() -> &'static [Api] {
+    TABLE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kafka_protocol::messages::ApiKey;
+
+    #[test]
+    fn keys_ascend_and_ranges_are_not_empty() {
+        assert!(TABLE.windows(2).all(|pair| pair[0].key < pair[1].key));
+        assert!(TABLE.iter().all(|api| api.min <= api.max && api.advertised_min <= api.min));
+    }
+
+    #[test]
+    fn flexible_versions_are_those_of_the_message_schemas() {
+        for api in TABLE {
+            let key = ApiKey::try_from(api.key).unwrap();
+            assert_eq!(format!("{key:?}").trim_end_matches("Key"), api.name);
+            let valid = key.valid_versions();
+            for version in valid.min..=valid.max {
+                assert_eq!(
+                    api.flexible(version),
+                    key.request_header_version(version) == 2,
+                    "{} {version}",
+                    api.name
+                );
+            }
+        }
+    }
+}
