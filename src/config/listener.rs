@@ -100,10 +100,16 @@ pub(super) fn resolve(values: &Values, host_name: &str) -> Result<Listeners, Inv
     let controller_names: Vec<String> =
         values.list("controller.listener.names").iter().map(|name| name.to_uppercase()).collect();
     let map = protocol_map(values, &controller_names)?;
-    let bound = endpoints(values, "listeners", true)?;
     let advertised = match values.text("advertised.listeners") {
         Some(_) => Some(endpoints(values, "advertised.listeners", false)?),
         None => None,
+    };
+    let bound = match &advertised {
+        // What is told to others is reachable for others, as in the image of Kafka.
+        Some(told) if values.set("listeners").is_none() => {
+            told.iter().map(Endpoint::on_every_interface).collect()
+        }
+        _ => endpoints(values, "listeners", true)?,
     };
     reject_strangers(advertised.as_deref(), &bound)?;
     let mut listeners = Listeners { broker: Vec::new(), controller: Vec::new(), inter_broker: String::new() };
@@ -144,6 +150,12 @@ struct Endpoint {
     name: String,
     host: String,
     port: u16,
+}
+
+impl Endpoint {
+    fn on_every_interface(&self) -> Endpoint {
+        Endpoint { name: self.name.clone(), host: String::new(), port: self.port }
+    }
 }
 
 fn endpoints(values: &Values, key: &str, distinct_ports: bool) -> Result<Vec<Endpoint>, Invalid> {
@@ -353,6 +365,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_without_listeners_is_bound_on_every_interface() {
+        let listeners = resolve_lines(&[("advertised.listeners", "PLAINTEXT://kafka.example:9092")]).unwrap();
+        assert_eq!((listeners.broker[0].host.as_str(), listeners.broker[0].port), ("", 9092));
+        assert_eq!(listeners.broker[0].advertised.host, "kafka.example");
+    }
+
+    #[test]
     fn ipv6_literals_stand_in_brackets() {
         let listeners = resolve_lines(&[("listeners", "PLAINTEXT://[::1]:9093")]).unwrap();
         let listener = &listeners.broker[0];
@@ -390,7 +409,8 @@ mod tests {
         check(&[("listeners", "PLAINTEXT://a b:9092")], "Unable to parse");
         check(&[("listeners", "PLAINTEXT://:1,PLAINTEXT://:2")], "different name");
         check(&[("listeners", "PLAINTEXT://:1,SSL://:1")], "different port");
-        check(&[("advertised.listeners", "OTHER://x:1")], "must be equal to or a subset");
+        let stranger = [("listeners", "PLAINTEXT://:1"), ("advertised.listeners", "OTHER://x:1")];
+        check(&stranger, "must be equal to or a subset");
         check(&[("inter.broker.listener.name", "OTHER")], "must be a listener name");
         check(
             &[("listeners", "C://:9093"), ("controller.listener.names", "C")],

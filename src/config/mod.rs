@@ -7,6 +7,7 @@
 mod define;
 mod keys;
 mod listener;
+mod load;
 mod server;
 mod topic;
 mod values;
@@ -14,6 +15,7 @@ mod values;
 pub use define::{Definition, Invalid, Kind, Mode, Range, Synonym};
 pub use keys::{broker_key, broker_keys, client_metrics_keys, group_keys, topic_key, topic_keys};
 pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
+pub use load::{LoadError, Loaded, Sources, load};
 pub use server::{
     FlushAcks, GroupSettings, MetadataSettings, NetworkSettings, OffsetsSettings, ServerConfig,
     StorageSettings, TopicSettings,

@@ -203,6 +203,7 @@ impl ServerConfig {
     /// [`Invalid`] for the first setting that cannot work.
     pub fn new(set: &BTreeMap<String, String>, host_name: &str) -> Result<ServerConfig, Invalid> {
         let values = Values::new(broker_keys(), set)?;
+        refuse_what_is_missing(&values)?;
         let listeners = listener::resolve(&values, host_name)?;
         let node_id = node_id(&values)?;
         check_roles(&values, node_id)?;
@@ -258,6 +259,31 @@ impl ServerConfig {
     pub fn topic_default(&self, definition: &Definition) -> Option<String> {
         topic::default_from(&self.values, definition)
     }
+}
+
+/// Settings whose meaning a user relies on and which this version does not have: taking them in silence would
+/// be worse than not starting.
+const MISSING: &[(&str, &str)] = &[
+    ("authorizer.class.name", "access control lists are not there yet"),
+    ("create.topic.policy.class.name", "classes of Java cannot be loaded"),
+    ("alter.config.policy.class.name", "classes of Java cannot be loaded"),
+    ("client.quota.callback.class", "classes of Java cannot be loaded"),
+    ("config.providers", "values are taken as they stand, from no provider"),
+];
+
+fn refuse_what_is_missing(values: &Values) -> Result<(), Invalid> {
+    for (key, why) in MISSING {
+        if let Some(value) = values.text(key) {
+            let message = format!("{key} cannot be used: {why}. Leave it out to start without it");
+            return Err(Invalid::sentence(key, &value, message));
+        }
+    }
+    if values.boolean("remote.log.storage.system.enable") {
+        let message = "remote.log.storage.system.enable cannot be used: tiered storage is not there yet. Leave \
+                       it out to start without it";
+        return Err(Invalid::sentence("remote.log.storage.system.enable", "true", message));
+    }
+    Ok(())
 }
 
 fn node_id(values: &Values) -> Result<BrokerId, Invalid> {
