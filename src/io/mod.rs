@@ -8,9 +8,13 @@ pub mod clock;
 pub mod disk;
 pub mod durable;
 pub mod file_slice;
+pub mod net;
 pub mod pool;
+pub mod process;
 pub mod random;
+pub mod residency;
 pub mod ring;
+mod sendfile;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod std_disk;
