@@ -5,6 +5,8 @@
 pub mod base;
 pub mod cluster;
 pub mod config;
+pub mod coordinator;
+pub mod groups;
 pub mod io;
 pub mod metrics;
 pub mod protocol;

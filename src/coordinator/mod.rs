@@ -1,0 +1,19 @@
+//! Runs a state machine on each partition of an internal topic that this broker leads.
+//!
+//! Promises: one task per partition takes commands in order; what a command changes is appended to the
+//! partition's log and applied at once; an answer is given only when everything appended before it is
+//! committed. When an append fails or the leadership goes, all that is not committed is thrown away: parked
+//! answers fail and the state is read again from the log. Every command that was accepted is answered.
+//! Never: a rule about groups or transactions; those are machines of the rooms above.
+//! Called by: `groups/` and later `txn/`.
+
+pub mod machine;
+pub mod outcome;
+pub mod timer;
+
+pub use machine::Machine;
+pub use machine::Now;
+pub use machine::Place;
+pub use outcome::Outcome;
+pub use outcome::Ticket;
+pub use outcome::TimerChange;

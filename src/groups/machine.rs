@@ -1,0 +1,387 @@
+//! The groups of one partition of `__consumer_offsets` as a state machine.
+
+use crate::base::ErrorCode;
+use crate::base::ProducerId;
+use crate::coordinator::Machine;
+use crate::coordinator::Now;
+use crate::coordinator::Outcome;
+use crate::coordinator::Place;
+use crate::coordinator::Ticket;
+use crate::coordinator::TimerChange;
+use crate::coordinator::machine::Entry;
+use crate::groups::classic::group::Group;
+use crate::groups::classic::group::State;
+use crate::groups::classic::rebalance::Turn;
+use crate::groups::classic::requests;
+use crate::groups::command::Answer;
+use crate::groups::command::Command;
+use crate::groups::command::Commit;
+use crate::groups::command::DeleteOffsets;
+use crate::groups::command::Heartbeat;
+use crate::groups::command::Join;
+use crate::groups::command::Joined;
+use crate::groups::command::Leave;
+use crate::groups::command::Sync;
+use crate::groups::command::Synced;
+use crate::groups::expire;
+use crate::groups::offsets;
+use crate::groups::offsets::Offsets;
+use crate::groups::record::Record;
+use crate::groups::settings::Settings;
+use crate::groups::show;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The deadlines of groups.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// A member, or a promised member id, must show a sign of life.
+    Session(Arc<str>, Arc<str>),
+    /// The join phase of a group ends.
+    Join(Arc<str>),
+    /// All members of a generation must have synced.
+    Sync(Arc<str>),
+    /// Look for expired offsets and abandoned groups.
+    Expire,
+}
+
+/// A change of what the log does not keep.
+#[derive(Clone, Debug)]
+pub struct Change(Kind);
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Put(Arc<Group>),
+    Forget(Arc<str>),
+}
+
+impl Change {
+    /// The group now stands like this.
+    pub(crate) fn put(group: Group) -> Change {
+        Change(Kind::Put(Arc::new(group)))
+    }
+
+    /// The group left no trace.
+    pub(crate) fn forget(id: Arc<str>) -> Change {
+        Change(Kind::Forget(id))
+    }
+}
+
+/// All groups of a partition with their offsets.
+#[derive(Clone, Debug)]
+pub struct Groups {
+    settings: Arc<Settings>,
+    groups: BTreeMap<Arc<str>, Arc<Group>>,
+    offsets: Offsets,
+}
+
+impl Groups {
+    /// No groups.
+    pub fn new(settings: Arc<Settings>) -> Groups {
+        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default() }
+    }
+
+    /// How many groups there are.
+    pub fn count(&self) -> usize {
+        self.groups.len()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn group(&self, id: &str) -> Option<&Arc<Group>> {
+        self.groups.get(id)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Group>> {
+        self.groups.values()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn offsets(&self) -> &Offsets {
+        &self.offsets
+    }
+
+    fn turn(&self, now: Now, group: Group) -> Turn<'_> {
+        let has_offsets = self.offsets.has_any(&group.id);
+        Turn::new(&self.settings, now, group, has_offsets)
+    }
+
+    fn join(&self, now: Now, ticket: Ticket, request: &Join) -> Outcome<Groups> {
+        let refuse = |error| {
+            let joined = Joined::error(error, request.member_id.clone());
+            Outcome::answer(ticket, Answer::Join(Box::new(joined)))
+        };
+        if request.group.is_empty() {
+            return refuse(ErrorCode::InvalidGroupId);
+        }
+        let session_times = self.settings.session_timeout_min_ms..=self.settings.session_timeout_max_ms;
+        if !session_times.contains(&request.session_timeout_ms) {
+            return refuse(ErrorCode::InvalidSessionTimeout);
+        }
+        let group = match self.groups.get(&request.group) {
+            Some(group) => (**group).clone(),
+            None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
+            None => return refuse(ErrorCode::UnknownMemberId),
+        };
+        let mut turn = self.turn(now, group);
+        turn.join(ticket, request);
+        turn.finish()
+    }
+
+    fn sync(&self, now: Now, ticket: Ticket, request: Sync) -> Outcome<Groups> {
+        let refuse = |error| Outcome::answer(ticket, Answer::Sync(Synced::error(error)));
+        if request.group.is_empty() {
+            return refuse(ErrorCode::InvalidGroupId);
+        }
+        let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
+        let mut turn = self.turn(now, (**group).clone());
+        turn.sync(ticket, request);
+        turn.finish()
+    }
+
+    fn heartbeat(&self, ticket: Ticket, request: &Heartbeat) -> Outcome<Groups> {
+        let refuse = |error| Outcome::answer(ticket, Answer::Heartbeat(error));
+        if request.group.is_empty() {
+            return refuse(ErrorCode::InvalidGroupId);
+        }
+        let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
+        let (lives, error) = requests::heartbeat(group, request);
+        let mut outcome = refuse(error);
+        if lives {
+            outcome.timers.extend(session(group, &request.member_id));
+        }
+        outcome
+    }
+
+    fn leave(&self, now: Now, ticket: Ticket, request: &Leave) -> Outcome<Groups> {
+        let refuse = |result| Outcome::answer(ticket, Answer::Leave(result));
+        if request.group.is_empty() {
+            return refuse(Err(ErrorCode::InvalidGroupId));
+        }
+        let Some(group) = self.groups.get(&request.group) else {
+            return refuse(Ok(vec![ErrorCode::UnknownMemberId; request.members.len()]));
+        };
+        let mut turn = self.turn(now, (**group).clone());
+        turn.leave(ticket, request);
+        turn.finish()
+    }
+
+    fn commit(&self, now: Now, ticket: Ticket, request: &Commit) -> Outcome<Groups> {
+        let refuse = |error| Outcome::answer(ticket, Answer::Commit(Err(error)));
+        let group = self.groups.get(&request.group);
+        let permitted = match group {
+            Some(group) => requests::validate_commit(group, request),
+            // A committer without members makes the group by its first offset.
+            None if request.generation < 0 => Ok(()),
+            None if request.knows_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
+            None => Err(ErrorCode::IllegalGeneration),
+        };
+        if let Err(error) = permitted {
+            return refuse(error);
+        }
+        let (records, codes) = offsets::commit(now.0, self.settings.offset_metadata_max, request);
+        let mut outcome = Outcome::answer(ticket, Answer::Commit(Ok(codes)));
+        outcome.records = records;
+        if let Some(group) = group
+            && matches!(group.state, State::Stable | State::PreparingRebalance)
+        {
+            outcome.timers.extend(session(group, &request.member_id));
+        }
+        outcome
+    }
+
+    fn delete_offsets(&self, ticket: Ticket, request: &DeleteOffsets) -> Outcome<Groups> {
+        let refuse = |error| Outcome::answer(ticket, Answer::DeleteOffsets(Err(error)));
+        if request.group.is_empty() {
+            return refuse(ErrorCode::InvalidGroupId);
+        }
+        let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::GroupIdNotFound) };
+        if group.state != State::Empty && !group.is_consumer() {
+            return refuse(ErrorCode::NonEmptyGroup);
+        }
+        let mut records = Vec::new();
+        let mut codes = Vec::with_capacity(request.topics.len());
+        for (topic, partitions) in &request.topics {
+            if group.is_subscribed(topic) {
+                codes.push(vec![ErrorCode::GroupSubscribedToTopic; partitions.len()]);
+                continue;
+            }
+            codes.push(vec![ErrorCode::None; partitions.len()]);
+            let stored = |partition: &&i32| {
+                self.offsets.get(&request.group, topic, **partition).is_some()
+                    || self.offsets.is_pending(&request.group, topic, **partition)
+            };
+            let gone = partitions.iter().filter(stored);
+            records.extend(gone.map(|partition| offsets::tombstone(&request.group, topic, *partition)));
+        }
+        let mut outcome = Outcome::answer(ticket, Answer::DeleteOffsets(Ok(codes)));
+        outcome.records = records;
+        outcome
+    }
+
+    fn delete_groups(&self, ticket: Ticket, ids: &[Arc<str>]) -> Outcome<Groups> {
+        let mut outcome = Outcome::nothing();
+        let mut codes = Vec::with_capacity(ids.len());
+        for id in ids {
+            codes.push(match self.groups.get(id) {
+                _ if id.is_empty() => ErrorCode::InvalidGroupId,
+                None => ErrorCode::GroupIdNotFound,
+                Some(group) if group.state != State::Empty => ErrorCode::NonEmptyGroup,
+                Some(group) => {
+                    outcome.records.extend(self.offsets.tombstones(id, |_, _, _| false));
+                    delete_group(group, &mut outcome);
+                    ErrorCode::None
+                }
+            });
+        }
+        outcome.answers.push((ticket, Answer::DeleteGroups(codes)));
+        outcome
+    }
+
+    fn expire(&self, now: Now) -> Outcome<Groups> {
+        let mut outcome = Outcome::nothing();
+        for group in self.groups.values() {
+            let (expired, empty) =
+                expire::expired(group, &self.offsets, now.0, self.settings.offsets_retention);
+            if !expired.is_empty() {
+                tracing::info!(group = %group.id, count = expired.len(), "offsets expire");
+            }
+            outcome.records.extend(expired);
+            if empty && group.state == State::Empty && group.pending_joins.is_empty() {
+                delete_group(group, &mut outcome);
+            }
+        }
+        outcome.timers.push(TimerChange::Set(Timer::Expire, self.settings.retention_check_interval));
+        outcome
+    }
+
+    fn timer_of_group(&self, now: Now, id: &str, act: impl FnOnce(&mut Turn<'_>)) -> Outcome<Groups> {
+        let Some(group) = self.groups.get(id) else { return Outcome::nothing() };
+        let mut turn = self.turn(now, (**group).clone());
+        act(&mut turn);
+        turn.finish()
+    }
+
+    /// Members that are loaded get a full session; a group that has outgrown the limit rebalances.
+    fn wake(&self, now: Now, group: &Group) -> Outcome<Groups> {
+        let mut turn = self.turn(now, group.clone());
+        for member_id in group.member_ids() {
+            turn.renew_session(&member_id);
+        }
+        if group.size() <= self.settings.group_size_max {
+            return turn.finish_unchanged();
+        }
+        turn.prepare_rebalance("the loaded group is larger than group.max.size");
+        turn.finish()
+    }
+}
+
+impl Machine for Groups {
+    type Command = Command;
+    type Answer = Answer;
+    type Record = Record;
+    type Change = Change;
+    type Timer = Timer;
+
+    fn decide(&self, now: Now, ticket: Ticket, command: Command) -> Outcome<Groups> {
+        match command {
+            Command::Join(request) => self.join(now, ticket, &request),
+            Command::Sync(request) => self.sync(now, ticket, *request),
+            Command::Heartbeat(request) => self.heartbeat(ticket, &request),
+            Command::Leave(request) => self.leave(now, ticket, &request),
+            Command::Commit(request) => self.commit(now, ticket, &request),
+            Command::Fetch(request) => Outcome::answer(ticket, Answer::Fetch(self.offsets.fetch(&request))),
+            Command::DeleteOffsets(request) => self.delete_offsets(ticket, &request),
+            Command::DeleteGroups(ids) => self.delete_groups(ticket, &ids),
+            Command::Describe(ids) => {
+                let one = |id: &Arc<str>| self.groups.get(id).map(|group| show::describe(group));
+                Outcome::answer(ticket, Answer::Describe(ids.iter().map(one).collect()))
+            }
+            Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
+            Command::TopicsDeleted(topics) => {
+                let mut outcome = Outcome::answer(ticket, Answer::Done);
+                outcome.records = self.offsets.tombstones_of_topics(&topics);
+                outcome
+            }
+        }
+    }
+
+    fn expired(&self, now: Now, timer: Timer) -> Outcome<Groups> {
+        match timer {
+            Timer::Session(group, member) => {
+                self.timer_of_group(now, &group, |turn| turn.session_is_over(&member))
+            }
+            Timer::Join(group) => self.timer_of_group(now, &group, |turn| turn.join_time_is_up()),
+            Timer::Sync(group) => self.timer_of_group(now, &group, |turn| turn.sync_time_is_up()),
+            Timer::Expire => self.expire(now),
+        }
+    }
+
+    fn loaded(&self, now: Now) -> Outcome<Groups> {
+        let mut outcome = Outcome::nothing();
+        for group in self.groups.values() {
+            let woken = self.wake(now, group);
+            outcome.records.extend(woken.records);
+            outcome.changes.extend(woken.changes);
+            outcome.timers.extend(woken.timers);
+        }
+        outcome.timers.push(TimerChange::Set(Timer::Expire, self.settings.retention_check_interval));
+        outcome
+    }
+
+    fn apply(&mut self, place: Place, record: &Record) {
+        match record {
+            Record::Offset(key, value) => {
+                self.offsets.apply(place, key, value.as_ref());
+                if let Some(value) = value
+                    && !self.groups.contains_key(&key.group)
+                {
+                    let group = Group::new(key.group.clone(), value.committed);
+                    self.groups.insert(key.group.clone(), Arc::new(group));
+                }
+            }
+            Record::Group(id, Some(value)) => {
+                self.groups.insert(id.clone(), Arc::new(Group::from_value(id.clone(), value)));
+            }
+            Record::Group(id, None) => {
+                self.groups.remove(id);
+            }
+        }
+    }
+
+    fn install(&mut self, change: Change) {
+        match change.0 {
+            Kind::Put(group) => {
+                self.groups.insert(group.id.clone(), group);
+            }
+            Kind::Forget(id) => {
+                self.groups.remove(&id);
+            }
+        }
+    }
+
+    fn end_transaction(&mut self, producer: ProducerId, committed: bool) {
+        self.offsets.end_transaction(producer, committed);
+    }
+
+    fn encode(record: &Record) -> Entry {
+        record.write()
+    }
+
+    fn decode(entry: &Entry) -> Result<Option<Record>, String> {
+        Record::read(entry).map_err(|error| error.to_string())
+    }
+}
+
+/// The member's session begins anew.
+fn session(group: &Group, member_id: &Arc<str>) -> Option<TimerChange<Timer>> {
+    let timeout_ms = u64::try_from(group.member(member_id)?.session_timeout_ms).ok()?;
+    let timer = Timer::Session(group.id.clone(), member_id.clone());
+    Some(TimerChange::Set(timer, std::time::Duration::from_millis(timeout_ms)))
+}
+
+fn delete_group(group: &Group, outcome: &mut Outcome<Groups>) {
+    outcome.records.push(Record::Group(group.id.clone(), None));
+    for member_id in &group.pending_joins {
+        outcome.timers.push(TimerChange::Cancel(Timer::Session(group.id.clone(), member_id.clone())));
+    }
+}

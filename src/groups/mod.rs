@@ -1,0 +1,23 @@
+//! Consumer groups and their offsets: the rules, as pure functions.
+//!
+//! Promises: a state machine that decides what a request or a passed deadline means for a group and gives
+//! records in the format of Kafka's `__consumer_offsets`, so that reading them again gives the same state.
+//! Every request that waits for a rebalance is answered in the end. Never: I/O, a look at a clock, randomness,
+//! protocol versions. Called by: `broker/group/`, through a handle that runs the machine in `coordinator/`.
+
+mod classic;
+pub mod command;
+mod expire;
+pub mod machine;
+mod offsets;
+pub mod record;
+pub mod settings;
+mod show;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+pub use machine::Groups;
+pub use settings::Settings;
+pub use wire::Malformed;

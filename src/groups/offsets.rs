@@ -1,0 +1,265 @@
+//! The committed offsets of all groups of one partition of `__consumer_offsets`, and those that wait for
+//! their transaction to end.
+
+use crate::base::ErrorCode;
+use crate::base::ProducerId;
+use crate::base::Timestamp;
+use crate::base::TopicId;
+use crate::coordinator::Place;
+use crate::groups::command::Commit;
+use crate::groups::command::CommitPartition;
+use crate::groups::command::CommitTopic;
+use crate::groups::command::Fetch;
+use crate::groups::command::FetchTopic;
+use crate::groups::command::FetchedPartition;
+use crate::groups::command::FetchedTopic;
+use crate::groups::record::OffsetKey;
+use crate::groups::record::OffsetValue;
+use crate::groups::record::Record;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// An offset with the place of its record: of a transactional and a plain commit the later record counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Committed {
+    pub(crate) record_offset: i64,
+    pub(crate) value: OffsetValue,
+}
+
+type Partitions = BTreeMap<i32, Committed>;
+pub(crate) type Topics = BTreeMap<Arc<str>, Partitions>;
+
+/// All offsets by group, topic and partition.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Offsets {
+    groups: BTreeMap<Arc<str>, Topics>,
+    /// Commits of transactions that are still open.
+    pending: BTreeMap<ProducerId, BTreeMap<Arc<str>, Topics>>,
+}
+
+impl Offsets {
+    pub(crate) fn of(&self, group: &str) -> Option<&Topics> {
+        self.groups.get(group)
+    }
+
+    pub(crate) fn has_any(&self, group: &str) -> bool {
+        self.groups.contains_key(group)
+    }
+
+    pub(crate) fn get(&self, group: &str, topic: &str, partition: i32) -> Option<&Committed> {
+        self.groups.get(group)?.get(topic)?.get(&partition)
+    }
+
+    /// Whether a transaction that is still open has committed to any partition of the group.
+    pub(crate) fn has_open_transactions(&self, group: &str) -> bool {
+        self.pending.values().any(|groups| groups.contains_key(group))
+    }
+
+    /// Whether a transaction that is still open has committed to this partition.
+    pub(crate) fn is_pending(&self, group: &str, topic: &str, partition: i32) -> bool {
+        let has = |topics: &Topics| topics.get(topic).is_some_and(|all| all.contains_key(&partition));
+        self.pending.values().any(|groups| groups.get(group).is_some_and(has))
+    }
+
+    pub(crate) fn apply(&mut self, place: Place, key: &OffsetKey, value: Option<&OffsetValue>) {
+        let Some(value) = value else {
+            remove(&mut self.groups, key);
+            for groups in self.pending.values_mut() {
+                remove(groups, key);
+            }
+            self.pending.retain(|_, groups| !groups.is_empty());
+            return;
+        };
+        let committed = Committed { record_offset: place.offset.0, value: value.clone() };
+        if place.producer == ProducerId::NONE {
+            put(&mut self.groups, key, committed);
+        } else {
+            put(self.pending.entry(place.producer).or_default(), key, committed);
+        }
+    }
+
+    /// Moves a transaction's offsets to the committed ones, except where a later plain commit stands, or drops
+    /// them.
+    pub(crate) fn end_transaction(&mut self, producer: ProducerId, committed: bool) {
+        let Some(groups) = self.pending.remove(&producer).filter(|_| committed) else { return };
+        for (group, topics) in groups {
+            for (topic, partitions) in topics {
+                for (partition, offset) in partitions {
+                    let before = self.get(&group, &topic, partition).map(|before| before.record_offset);
+                    if before.is_none_or(|before| before < offset.record_offset) {
+                        let key = OffsetKey { group: group.clone(), topic: topic.clone(), partition };
+                        put(&mut self.groups, &key, offset);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tombstones for every offset of a group, also for pending ones.
+    pub(crate) fn tombstones(
+        &self,
+        group: &Arc<str>,
+        keep: impl Fn(&str, i32, Option<&Committed>) -> bool,
+    ) -> Vec<Record> {
+        let mut keys: BTreeSet<(&Arc<str>, i32)> = BTreeSet::new();
+        let all =
+            self.groups.get(group).into_iter().chain(self.pending.values().filter_map(|all| all.get(group)));
+        for topics in all {
+            for (topic, partitions) in topics {
+                keys.extend(partitions.keys().map(|partition| (topic, *partition)));
+            }
+        }
+        let wanted = |(topic, partition): &(&Arc<str>, i32)| {
+            !keep(topic, *partition, self.get(group, topic, *partition))
+        };
+        keys.into_iter().filter(wanted).map(|(topic, partition)| tombstone(group, topic, partition)).collect()
+    }
+
+    /// Tombstones for the offsets of topics that are gone. An offset committed for a topic of the same name
+    /// but with another id stays.
+    pub(crate) fn tombstones_of_topics(&self, deleted: &[(Arc<str>, TopicId)]) -> Vec<Record> {
+        let groups: BTreeSet<&Arc<str>> =
+            self.groups.keys().chain(self.pending.values().flat_map(BTreeMap::keys)).collect();
+        let mut records = Vec::new();
+        for group in groups {
+            records.extend(self.tombstones(group, |topic, _, committed| {
+                let own = committed.map_or(TopicId::ZERO, |committed| committed.value.topic_id);
+                let gone =
+                    |(name, id): &(Arc<str>, TopicId)| **name == *topic && (own.is_zero() || own == *id);
+                !deleted.iter().any(gone)
+            }));
+        }
+        records
+    }
+
+    /// What a group reads. A group or partition without an offset reads -1.
+    pub(crate) fn fetch(&self, request: &Fetch) -> Vec<FetchedTopic> {
+        match &request.topics {
+            Some(topics) => topics.iter().map(|topic| self.fetch_topic(request, topic)).collect(),
+            None => self
+                .of(&request.group)
+                .into_iter()
+                .flatten()
+                .map(|(name, partitions)| {
+                    let id =
+                        partitions.values().next_back().map_or(TopicId::ZERO, |last| last.value.topic_id);
+                    let asked = FetchTopic {
+                        name: name.clone(),
+                        id,
+                        partitions: partitions.keys().copied().collect(),
+                    };
+                    self.fetch_topic(request, &asked)
+                })
+                .collect(),
+        }
+    }
+
+    fn fetch_topic(&self, request: &Fetch, topic: &FetchTopic) -> FetchedTopic {
+        let one = |partition: &i32| self.fetch_partition(request, topic, *partition);
+        FetchedTopic {
+            name: topic.name.clone(),
+            id: topic.id,
+            partitions: topic.partitions.iter().map(one).collect(),
+        }
+    }
+
+    fn fetch_partition(&self, request: &Fetch, topic: &FetchTopic, partition: i32) -> FetchedPartition {
+        let none = |error| FetchedPartition {
+            partition,
+            error,
+            offset: -1,
+            leader_epoch: -1,
+            metadata: Arc::from(""),
+        };
+        if request.require_stable && self.is_pending(&request.group, &topic.name, partition) {
+            return none(ErrorCode::UnstableOffsetCommit);
+        }
+        let committed = self.get(&request.group, &topic.name, partition).map(|committed| &committed.value);
+        match committed.filter(|value| !is_of_another_topic(value.topic_id, topic.id)) {
+            None => none(ErrorCode::None),
+            Some(value) => FetchedPartition {
+                partition,
+                error: ErrorCode::None,
+                offset: value.offset,
+                leader_epoch: value.leader_epoch,
+                metadata: value.metadata.clone(),
+            },
+        }
+    }
+}
+
+/// Both ids are known and differ: the topic was deleted and created anew.
+fn is_of_another_topic(own: TopicId, asked: TopicId) -> bool {
+    !own.is_zero() && !asked.is_zero() && own != asked
+}
+
+fn put(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey, committed: Committed) {
+    let topics = groups.entry(key.group.clone()).or_default();
+    topics.entry(key.topic.clone()).or_default().insert(key.partition, committed);
+}
+
+fn remove(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey) {
+    let Some(topics) = groups.get_mut(&key.group) else { return };
+    if let Some(partitions) = topics.get_mut(&key.topic) {
+        partitions.remove(&key.partition);
+        if partitions.is_empty() {
+            topics.remove(&key.topic);
+        }
+    }
+    if topics.is_empty() {
+        groups.remove(&key.group);
+    }
+}
+
+pub(crate) fn tombstone(group: &Arc<str>, topic: &Arc<str>, partition: i32) -> Record {
+    Record::Offset(OffsetKey { group: group.clone(), topic: topic.clone(), partition }, None)
+}
+
+/// The records of a valid commit, and the code of each of its partitions.
+pub(crate) fn commit(
+    now: Timestamp,
+    metadata_max: usize,
+    request: &Commit,
+) -> (Vec<Record>, Vec<Vec<ErrorCode>>) {
+    let expires = request.retention_ms.map_or(Timestamp::NONE, |kept| Timestamp(now.0.saturating_add(kept)));
+    let mut records = Vec::new();
+    let mut codes = Vec::with_capacity(request.topics.len());
+    for topic in &request.topics {
+        let mut topic_codes = Vec::with_capacity(topic.partitions.len());
+        for partition in &topic.partitions {
+            if is_too_long(partition.metadata.as_deref(), metadata_max) {
+                topic_codes.push(ErrorCode::OffsetMetadataTooLarge);
+            } else {
+                records.push(offset_record(&request.group, topic, partition, (now, expires)));
+                topic_codes.push(ErrorCode::None);
+            }
+        }
+        codes.push(topic_codes);
+    }
+    (records, codes)
+}
+
+fn offset_record(
+    group: &Arc<str>,
+    topic: &CommitTopic,
+    partition: &CommitPartition,
+    (committed, expires): (Timestamp, Timestamp),
+) -> Record {
+    let key = OffsetKey { group: group.clone(), topic: topic.name.clone(), partition: partition.partition };
+    let value = OffsetValue {
+        offset: partition.offset,
+        // The record version with an expiry has no place for the epoch.
+        leader_epoch: if expires == Timestamp::NONE { partition.leader_epoch.max(-1) } else { -1 },
+        metadata: partition.metadata.clone().unwrap_or_else(|| Arc::from("")),
+        committed,
+        expires,
+        topic_id: topic.id,
+    };
+    Record::Offset(key, Some(value))
+}
+
+/// Kafka counts what Java counts: UTF-16 units.
+fn is_too_long(metadata: Option<&str>, max: usize) -> bool {
+    metadata.is_some_and(|text| text.len() > max && text.encode_utf16().count() > max)
+}

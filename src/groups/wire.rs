@@ -1,0 +1,221 @@
+//! Reading and writing the field types of Kafka's coordinator records, with every length checked.
+
+use bytes::BufMut;
+use bytes::Bytes;
+use bytes::BytesMut;
+use std::sync::Arc;
+use uuid::Uuid;
+
+/// Why bytes are not the record they should be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes end inside a field.
+    #[error("record ends inside a field")]
+    Short,
+    /// A length or count is negative, too large, or null where null is not allowed.
+    #[error("length or count {0} is not possible here")]
+    Length(i64),
+    /// A string that is not UTF-8.
+    #[error("string is not UTF-8")]
+    Text,
+    /// A version this broker does not know.
+    #[error("version {0} is not known")]
+    Version(i16),
+}
+
+/// A cursor over one key or value.
+pub(crate) struct Reader {
+    rest: Bytes,
+    flexible: bool,
+}
+
+impl Reader {
+    pub(crate) fn new(bytes: &Bytes) -> Reader {
+        Reader { rest: bytes.clone(), flexible: false }
+    }
+
+    /// From here on strings, bytes and arrays have compact lengths and structures end with tagged fields.
+    pub(crate) fn set_flexible(&mut self, flexible: bool) {
+        self.flexible = flexible;
+    }
+
+    fn take(&mut self, length: usize) -> Result<Bytes, Malformed> {
+        if length > self.rest.len() {
+            return Err(Malformed::Short);
+        }
+        Ok(self.rest.split_to(length))
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let bytes = self.take(N)?;
+        <[u8; N]>::try_from(bytes.as_ref()).map_err(|_| Malformed::Short)
+    }
+
+    pub(crate) fn i16(&mut self) -> Result<i16, Malformed> {
+        Ok(i16::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn i32(&mut self) -> Result<i32, Malformed> {
+        Ok(i32::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn i64(&mut self) -> Result<i64, Malformed> {
+        Ok(i64::from_be_bytes(self.array()?))
+    }
+
+    pub(crate) fn uuid(&mut self) -> Result<Uuid, Malformed> {
+        Ok(Uuid::from_bytes(self.array()?))
+    }
+
+    fn unsigned_varint(&mut self) -> Result<u32, Malformed> {
+        let mut value: u64 = 0;
+        for place in 0..5u32 {
+            let [byte] = self.array::<1>()?;
+            value |= u64::from(byte & 0x7f) << (7 * place);
+            if byte & 0x80 == 0 {
+                return u32::try_from(value).map_err(|_| Malformed::Length(-1));
+            }
+        }
+        Err(Malformed::Length(-1))
+    }
+
+    /// A length: -1 for null. `wide` lengths are 32 bits in the older versions.
+    fn length(&mut self, wide: bool) -> Result<i64, Malformed> {
+        if self.flexible {
+            Ok(i64::from(self.unsigned_varint()?) - 1)
+        } else if wide {
+            Ok(i64::from(self.i32()?))
+        } else {
+            Ok(i64::from(self.i16()?))
+        }
+    }
+
+    pub(crate) fn nullable_string(&mut self) -> Result<Option<Arc<str>>, Malformed> {
+        let length = self.length(false)?;
+        if length == -1 {
+            return Ok(None);
+        }
+        let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
+        let bytes = self.take(length)?;
+        let text = std::str::from_utf8(&bytes).map_err(|_| Malformed::Text)?;
+        Ok(Some(Arc::from(text)))
+    }
+
+    pub(crate) fn string(&mut self) -> Result<Arc<str>, Malformed> {
+        self.nullable_string()?.ok_or(Malformed::Length(-1))
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<Bytes, Malformed> {
+        let length = self.length(true)?;
+        let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
+        // Copied, so that a small field does not keep a whole batch in memory.
+        Ok(Bytes::copy_from_slice(&self.take(length)?))
+    }
+
+    /// The count of an array whose elements take at least `least` bytes each.
+    pub(crate) fn count(&mut self, least: usize) -> Result<usize, Malformed> {
+        let count = self.length(true)?;
+        let possible = self.rest.len() / least.max(1);
+        match usize::try_from(count) {
+            Ok(elements) if elements <= possible => Ok(elements),
+            _ => Err(Malformed::Length(count)),
+        }
+    }
+
+    /// Reads tagged fields and gives those asked for; without effect in versions that have none.
+    pub(crate) fn tagged(&mut self, wanted: u32) -> Result<Option<Bytes>, Malformed> {
+        if !self.flexible {
+            return Ok(None);
+        }
+        let mut found = None;
+        for _ in 0..self.unsigned_varint()? {
+            let tag = self.unsigned_varint()?;
+            let size = usize::try_from(self.unsigned_varint()?).map_err(|_| Malformed::Length(-1))?;
+            let field = self.take(size)?;
+            if tag == wanted {
+                found = Some(field);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// Builds one key or value.
+pub(crate) struct Writer {
+    out: BytesMut,
+}
+
+impl Writer {
+    pub(crate) fn new(version: i16) -> Writer {
+        let mut out = BytesMut::with_capacity(64);
+        out.put_i16(version);
+        Writer { out }
+    }
+
+    pub(crate) fn i32(&mut self, value: i32) {
+        self.out.put_i32(value);
+    }
+
+    pub(crate) fn i64(&mut self, value: i64) {
+        self.out.put_i64(value);
+    }
+
+    /// A string with a 16-bit length. Every string comes from a request field of at most 32767 bytes or from
+    /// a generated id; one that is longer is cut to keep the record readable.
+    pub(crate) fn string(&mut self, text: &str) {
+        let text = fitting(text);
+        self.out.put_i16(i16::try_from(text.len()).unwrap_or(i16::MAX));
+        self.out.put_slice(text.as_bytes());
+    }
+
+    pub(crate) fn nullable_string(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.string(text),
+            None => self.out.put_i16(-1),
+        }
+    }
+
+    pub(crate) fn compact_string(&mut self, text: &str) {
+        let text = fitting(text);
+        self.unsigned_varint(u32::try_from(text.len()).unwrap_or(0).saturating_add(1));
+        self.out.put_slice(text.as_bytes());
+    }
+
+    pub(crate) fn bytes(&mut self, bytes: &Bytes) {
+        self.out.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+        self.out.put_slice(bytes);
+    }
+
+    pub(crate) fn count(&mut self, count: usize) {
+        self.out.put_i32(i32::try_from(count).unwrap_or(i32::MAX));
+    }
+
+    pub(crate) fn unsigned_varint(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            self.out.put_u8(u8::try_from(value & 0x7f).unwrap_or(0) | 0x80);
+            value >>= 7;
+        }
+        self.out.put_u8(u8::try_from(value).unwrap_or(0));
+    }
+
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        self.out.put_slice(bytes);
+    }
+
+    pub(crate) fn finish(self) -> Bytes {
+        self.out.freeze()
+    }
+}
+
+/// The longest beginning of `text` that a 16-bit length can carry.
+fn fitting(text: &str) -> &str {
+    const MAX: usize = 32767;
+    if text.len() <= MAX {
+        return text;
+    }
+    let mut end = MAX;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or("")
+}
