@@ -3,6 +3,7 @@
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
 pub mod base;
+pub mod broker;
 pub mod cluster;
 pub mod config;
 pub mod coordinator;

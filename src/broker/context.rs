@@ -1,0 +1,118 @@
+//! Who asks, on which connection, and what becomes of the request.
+
+use crate::config::SecurityProtocol;
+use crate::protocol::RequestHeader;
+use crate::protocol::Response;
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::OnceLock;
+
+/// A client's connection, as far as handlers care.
+#[derive(Debug)]
+pub struct Connection {
+    /// The name of the listener it came in by: answers name the brokers' addresses of that listener.
+    pub listener: String,
+    /// What the listener speaks.
+    pub protocol: SecurityProtocol,
+    /// The other side.
+    pub peer: SocketAddr,
+    software: OnceLock<Software>,
+}
+
+/// What a client says it is (KIP-511); checked for form, not for truth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Software {
+    /// The library's name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+impl Connection {
+    /// A connection just accepted.
+    pub fn new(listener: impl Into<String>, protocol: SecurityProtocol, peer: SocketAddr) -> Connection {
+        Connection { listener: listener.into(), protocol, peer, software: OnceLock::new() }
+    }
+
+    /// What the client's ApiVersions request said it is; `None` before that.
+    pub fn software(&self) -> Option<&Software> {
+        self.software.get()
+    }
+
+    /// Keeps the first thing that the client said of itself.
+    pub(super) fn set_software(&self, software: Software) {
+        let _first_wins = self.software.set(software);
+    }
+}
+
+/// One request: its header and the connection it came by.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// Key, version, correlation id, client id.
+    pub header: RequestHeader,
+    /// The connection.
+    pub connection: std::sync::Arc<Connection>,
+}
+
+impl Context {
+    /// The version of the request and of its answer.
+    pub fn version(&self) -> i16 {
+        self.header.api_version
+    }
+
+    /// What the client calls itself, empty when it does not say.
+    pub fn client_id(&self) -> &str {
+        self.header.client_id.as_deref().unwrap_or_default()
+    }
+
+    /// The client's address without port, as `DescribeGroups` shows it.
+    pub fn client_host(&self) -> String {
+        // Kafka shows Java's form of an address: a slash before it.
+        format!("/{}", self.connection.peer.ip().to_canonical())
+    }
+}
+
+/// How a request ends.
+#[derive(Debug)]
+pub enum Answer {
+    /// This goes out.
+    Send(Response),
+    /// Nothing goes out: Produce with acks=0.
+    Silent,
+    /// The connection is closed, and `net/` logs the reason with the peer.
+    Close(Cow<'static, str>),
+}
+
+impl Answer {
+    /// Closes the connection for this reason.
+    pub fn close(reason: impl Into<Cow<'static, str>>) -> Answer {
+        Answer::Close(reason.into())
+    }
+}
+
+/// An answer to come.
+pub type Pending = Pin<Box<dyn Future<Output = Answer> + Send>>;
+
+/// What [`super::Broker::handle`] gives back at once.
+pub enum Reply {
+    /// The request is done.
+    Now(Answer),
+    /// The answer comes later; the connection takes no further request until it is there.
+    Later(Pending),
+    /// The answer comes later, but everything that depends on the order of requests is done: the connection may take
+    /// its next request. Answers still go out in the order of their requests.
+    Pipelined(Pending),
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reply::Now(answer) => f.debug_tuple("Now").field(answer).finish(),
+            Reply::Later(_) => f.write_str("Later"),
+            Reply::Pipelined(_) => f.write_str("Pipelined"),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! From a frame to the handler of its API.
+
+use crate::base::Instant;
+use crate::broker::Broker;
+use crate::broker::context::Answer;
+use crate::broker::context::Connection;
+use crate::broker::context::Context;
+use crate::broker::context::Reply;
+use crate::broker::errors::Refused;
+use crate::broker::meta;
+use crate::protocol;
+use crate::protocol::RequestHeader;
+use crate::protocol::Response;
+use crate::protocol::header;
+use crate::protocol::versions;
+use bytes::Bytes;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response, Refused>> + Send + 'a>>;
+
+/// How an API is handled.
+#[allow(dead_code, reason = "the first handlers of these kinds come with the log and the groups")]
+enum Handler {
+    /// At once, from memory.
+    Now(fn(&Broker, &Context, Bytes) -> Result<Response, Refused>),
+    /// By waiting for a service; the connection's next request waits too.
+    Waiting(for<'a> fn(&'a Arc<Broker>, &'a Context, Bytes) -> Answering<'a>),
+    /// In two stages: the order is fixed when this returns (Produce).
+    Staged(fn(&Arc<Broker>, Context, Bytes) -> Reply),
+}
+
+/// The handler of each API that is offered: an API without one is neither shown by ApiVersions nor served.
+fn handler(key: i16) -> Option<Handler> {
+    Some(match key {
+        versions::API_VERSIONS => Handler::Now(meta::api_versions::handle),
+        _ => return None,
+    })
+}
+
+/// Whether an API is finished, and so offered.
+pub(super) fn is_offered(key: i16) -> bool {
+    handler(key).is_some()
+}
+
+impl Broker {
+    /// Handles one request. Never waits and never fails: what is wrong with the frame is in the answer.
+    pub fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
+        let began = self.clock.now();
+        let mut body = frame;
+        let header = match header::parse(&mut body) {
+            Ok(header) => header,
+            Err(error) => return Reply::Now(self.without_header(&error)),
+        };
+        let Some(handler) = handler(header.api_key) else {
+            return Reply::Now(Answer::close(protocol::Error::UnknownApi(header.api_key).to_string()));
+        };
+        let context = Context { header, connection: Arc::clone(connection) };
+        match handler {
+            Handler::Now(handle) => {
+                let answer = answer(&context.header, handle(self, &context, body));
+                self.measure(context.header.api_key, began);
+                Reply::Now(answer)
+            }
+            Handler::Waiting(handle) => {
+                let broker = Arc::clone(self);
+                Reply::Later(Box::pin(async move {
+                    let answer = answer(&context.header, handle(&broker, &context, body).await);
+                    broker.measure(context.header.api_key, began);
+                    answer
+                }))
+            }
+            Handler::Staged(handle) => handle(self, context, body),
+        }
+    }
+
+    /// ApiVersions at a version we do not know is the one request that gets an answer all the same (KIP-511).
+    fn without_header(&self, error: &protocol::Error) -> Answer {
+        match *error {
+            protocol::Error::UnsupportedVersion { key: versions::API_VERSIONS, correlation_id, .. } => {
+                match meta::api_versions::unsupported(correlation_id) {
+                    Ok(response) => Answer::Send(response),
+                    Err(error) => Answer::close(error.to_string()),
+                }
+            }
+            ref error => Answer::close(error.to_string()),
+        }
+    }
+
+    /// Counts a request that ends now and how long it took.
+    pub(crate) fn measure(&self, api_key: i16, began: Instant) {
+        if let Some(api) = versions::api(api_key) {
+            let request = self.metrics.request(api.name);
+            request.received.inc();
+            request.seconds.observe(self.clock.now().since(began).as_secs_f64());
+        }
+    }
+}
+
+fn answer(header: &RequestHeader, outcome: Result<Response, Refused>) -> Answer {
+    match outcome {
+        Ok(response) => Answer::Send(response),
+        Err(refused) => {
+            let name = versions::api(header.api_key).map_or("request", |api| api.name);
+            Answer::close(format!("{name} version {}: {refused}", header.api_version))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,35 @@
+//! Kafka's APIs: one API is one file, and each reads the same: decode, allowed?, call one service, encode.
+//!
+//! Promises: every request is answered or its connection closed; errors of the rooms below become Kafka's codes in
+//! `errors.rs` and nowhere else; versioned wire types stop here. Never: holds a rule about replication, groups or
+//! offsets; those live below. Called by: `net/` with whole frames, `server/` which builds [`Broker`].
+
+pub mod context;
+mod dispatch;
+pub mod errors;
+mod meta;
+
+pub use context::Answer;
+pub use context::Connection;
+pub use context::Context;
+pub use context::Reply;
+pub use errors::Refused;
+
+use crate::cluster::Publisher;
+use crate::config::ServerConfig;
+use crate::io::Clock;
+use crate::metrics;
+use std::sync::Arc;
+
+/// What the handlers work with. Built once by `server/`; everything in it is shared.
+#[derive(Debug)]
+pub struct Broker {
+    /// The settings this process started with.
+    pub config: Arc<ServerConfig>,
+    /// Time.
+    pub clock: Clock,
+    /// The cluster's state as this broker knows it.
+    pub publisher: Publisher,
+    /// Measurements of requests.
+    pub metrics: metrics::Broker,
+}
