@@ -5,6 +5,8 @@
 //! for a setting by name, apart from the answers about settings. Called by: every room.
 
 mod define;
+#[cfg(test)]
+mod docs;
 mod keys;
 mod listener;
 mod load;

@@ -7,7 +7,13 @@ use crate::config::define::Kind;
 use crate::config::define::Mode;
 
 pub(super) const KEYS: &[Definition] = &[
-    Definition::new(Kind::Int, "interval.ms", Some("300000")).mode(Mode::Resource).doc(""),
-    Definition::new(Kind::List, "match", Some("")).mode(Mode::Resource).doc(""),
-    Definition::new(Kind::List, "metrics", Some("")).mode(Mode::Resource).doc(""),
+    Definition::new(Kind::Int, "interval.ms", Some("300000"))
+        .mode(Mode::Resource)
+        .doc("How often clients of the subscription send their figures."),
+    Definition::new(Kind::List, "match", Some(""))
+        .mode(Mode::Resource)
+        .doc("Which clients the subscription is for, as `NAME=PATTERN`."),
+    Definition::new(Kind::List, "metrics", Some(""))
+        .mode(Mode::Resource)
+        .doc("Beginnings of the names of figures that are wanted; `*` for all."),
 ];

@@ -8,49 +8,108 @@ use crate::config::define::Mode;
 use crate::config::define::Range;
 
 pub(super) const KEYS: &[Definition] = &[
-    Definition::new(Kind::List, "advertised.listeners", None).doc(""),
-    Definition::new(Kind::Long, "connections.max.idle.ms", Some("600000")).doc(""),
-    Definition::new(Kind::Int, "delete.records.purgatory.purge.interval.requests", Some("1")).doc(""),
-    Definition::new(Kind::Int, "fetch.max.bytes", Some("57671680")).at_least(1024).doc(""),
-    Definition::new(Kind::Int, "fetch.purgatory.purge.interval.requests", Some("1000")).doc(""),
-    Definition::new(Kind::String, "inter.broker.listener.name", None).doc(""),
+    Definition::new(Kind::List, "advertised.listeners", None).used().doc(
+        "What clients and other brokers are told to connect to, as `NAME://HOST:PORT` for each \
+         listener. Without it, what `listeners` says counts. Needed where a listener binds a wildcard \
+         address, and behind address translation.",
+    ),
+    Definition::new(Kind::Long, "connections.max.idle.ms", Some("600000")).used().doc(
+        "A connection on which nothing happened for this long is closed. One with a request in work \
+         is not idle. Below 0 for never.",
+    ),
+    Definition::new(Kind::Int, "delete.records.purgatory.purge.interval.requests", Some("1"))
+        .doc("Upkeep of waiting DeleteRecords requests; nothing to tune here."),
+    Definition::new(Kind::Int, "fetch.max.bytes", Some("57671680"))
+        .at_least(1024)
+        .used()
+        .doc("Most bytes of batches in one answer to a fetch, whatever the client allows."),
+    Definition::new(Kind::Int, "fetch.purgatory.purge.interval.requests", Some("1000"))
+        .doc("Upkeep of waiting fetches; nothing to tune here."),
+    Definition::new(Kind::String, "inter.broker.listener.name", None)
+        .used()
+        .doc("The listener that brokers use among each other; it must be advertised."),
     Definition::new(
         Kind::String,
         "listener.security.protocol.map",
         Some("SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"),
     )
     .mode(Mode::PerBroker)
-    .doc(""),
+    .used()
+    .doc(
+        "The security protocol of each listener name, as `NAME:PROTOCOL`. `PLAINTEXT` is served; a \
+         listener with another protocol stops the start.",
+    ),
     Definition::new(Kind::List, "listeners", Some("PLAINTEXT://localhost:9092"))
         .range(Range::NotEmpty)
         .mode(Mode::PerBroker)
-        .doc(""),
+        .used()
+        .doc(
+            "Where the broker listens, as `NAME://HOST:PORT` separated by commas. A host name binds to \
+         each of its addresses, so `localhost` is 127.0.0.1 and ::1; an IPv6 address stands in \
+         brackets; an empty host means every interface and is advertised as the machine's name. \
+         Apache Kafka listens on every interface by default.",
+        ),
     Definition::new(Kind::Int, "max.connection.creation.rate", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc(""),
+        .used()
+        .doc("Most new connections in a second; more have to wait."),
     Definition::new(Kind::Int, "max.connections", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc(""),
+        .used()
+        .doc("Most connections of the broker; more are closed at once."),
     Definition::new(Kind::Int, "max.connections.per.ip", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc(""),
+        .used()
+        .doc("Most connections from one address."),
     Definition::new(Kind::String, "max.connections.per.ip.overrides", Some(""))
         .mode(Mode::ClusterWide)
-        .doc(""),
-    Definition::new(Kind::Int, "max.incremental.fetch.session.cache.slots", Some("1000")).at_least(0).doc(""),
-    Definition::new(Kind::Int, "max.request.partition.size.limit", Some("2000")).at_least(1).doc(""),
-    Definition::new(Kind::Int, "num.io.threads", Some("8")).at_least(1).mode(Mode::ClusterWide).doc(""),
-    Definition::new(Kind::Int, "num.network.threads", Some("3")).at_least(1).mode(Mode::ClusterWide).doc(""),
-    Definition::new(Kind::Long, "queued.max.request.bytes", Some("-1")).doc(""),
-    Definition::new(Kind::Int, "queued.max.requests", Some("500")).at_least(1).doc(""),
-    Definition::new(Kind::Int, "request.timeout.ms", Some("30000")).doc(""),
-    Definition::new(Kind::Long, "socket.connection.setup.timeout.max.ms", Some("30000")).doc(""),
-    Definition::new(Kind::Long, "socket.connection.setup.timeout.ms", Some("10000")).doc(""),
-    Definition::new(Kind::Int, "socket.listen.backlog.size", Some("50")).at_least(1).doc(""),
-    Definition::new(Kind::Int, "socket.receive.buffer.bytes", Some("102400")).doc(""),
-    Definition::new(Kind::Int, "socket.request.max.bytes", Some("104857600")).at_least(1).doc(""),
-    Definition::new(Kind::Int, "socket.send.buffer.bytes", Some("102400")).doc(""),
+        .used()
+        .doc("Other limits for single addresses, as `HOST:COUNT` separated by commas."),
+    Definition::new(Kind::Int, "max.incremental.fetch.session.cache.slots", Some("1000"))
+        .at_least(0)
+        .used()
+        .doc("Fetch sessions that are kept (KIP-227)."),
+    Definition::new(Kind::Int, "max.request.partition.size.limit", Some("2000"))
+        .at_least(1)
+        .used()
+        .doc("Most partitions in one answer to DescribeTopicPartitions."),
+    Definition::new(Kind::Int, "num.io.threads", Some("8")).at_least(1).mode(Mode::ClusterWide).doc(
+        "Threads that serve requests. Here requests share one pool of as many threads as there are \
+         cores.",
+    ),
+    Definition::new(Kind::Int, "num.network.threads", Some("3"))
+        .at_least(1)
+        .mode(Mode::ClusterWide)
+        .doc("Threads that read and write connections. Here they share the pool that serves requests."),
+    Definition::new(Kind::Long, "queued.max.request.bytes", Some("-1")).used().doc(
+        "Bytes of requests in work before connections are not read any more; -1 for no limit of your \
+         own.",
+    ),
+    Definition::new(Kind::Int, "queued.max.requests", Some("500"))
+        .at_least(1)
+        .doc("Requests in work before connections are not read any more."),
+    Definition::new(Kind::Int, "request.timeout.ms", Some("30000"))
+        .used()
+        .doc("How long this broker waits for an answer of another one."),
+    Definition::new(Kind::Long, "socket.connection.setup.timeout.max.ms", Some("30000"))
+        .doc("Longest time that connecting to another broker may take after failures."),
+    Definition::new(Kind::Long, "socket.connection.setup.timeout.ms", Some("10000"))
+        .doc("How long connecting to another broker may take."),
+    Definition::new(Kind::Int, "socket.listen.backlog.size", Some("50"))
+        .at_least(1)
+        .used()
+        .doc("Connections that may wait to be accepted."),
+    Definition::new(Kind::Int, "socket.receive.buffer.bytes", Some("102400"))
+        .used()
+        .doc("Receive buffer of a connection; -1 leaves it to the system."),
+    Definition::new(Kind::Int, "socket.request.max.bytes", Some("104857600"))
+        .at_least(1)
+        .used()
+        .doc("Largest request; a connection that announces more is closed."),
+    Definition::new(Kind::Int, "socket.send.buffer.bytes", Some("102400"))
+        .used()
+        .doc("Send buffer of a connection; -1 leaves it to the system."),
 ];
