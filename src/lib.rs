@@ -11,6 +11,7 @@ pub mod groups;
 pub mod io;
 pub mod metrics;
 pub mod protocol;
+pub mod record;
 
 #[cfg(test)]
 mod tidy;
