@@ -7,13 +7,25 @@
 //! Never: a rule about groups or transactions; those are machines of the rooms above.
 //! Called by: `groups/` and later `txn/`.
 
+mod batch;
+pub mod error;
+pub mod journal;
+pub mod load;
 pub mod machine;
 pub mod outcome;
+mod partition;
+pub mod runtime;
+#[cfg(test)]
+mod tests;
 pub mod timer;
 
+pub use error::Error;
+pub use journal::Journal;
 pub use machine::Machine;
 pub use machine::Now;
 pub use machine::Place;
 pub use outcome::Outcome;
 pub use outcome::Ticket;
 pub use outcome::TimerChange;
+pub use runtime::Options;
+pub use runtime::Runtime;

@@ -1,0 +1,318 @@
+//! The task of one partition: takes commands and timers, decides, appends, applies, and answers what is committed.
+
+use crate::base::Instant;
+use crate::base::Offset;
+use crate::base::PartitionIndex;
+use crate::base::ProducerId;
+use crate::coordinator::batch::Gathering;
+use crate::coordinator::error::Error;
+use crate::coordinator::journal::Committing;
+use crate::coordinator::journal::Journal;
+use crate::coordinator::load;
+use crate::coordinator::machine::Entry;
+use crate::coordinator::machine::Machine;
+use crate::coordinator::machine::Now;
+use crate::coordinator::machine::Place;
+use crate::coordinator::outcome::Outcome;
+use crate::coordinator::outcome::Ticket;
+use crate::coordinator::outcome::TimerChange;
+use crate::coordinator::runtime::Options;
+use crate::coordinator::timer::Timers;
+use crate::io::Clock;
+use crate::io::Shutdown;
+use crate::record::CheckedBatch;
+use std::collections::HashMap;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::sync::oneshot;
+use tokio::sync::watch;
+
+/// How many commands are decided before their records are appended together.
+const TURN_MAX: usize = 64;
+
+/// The wait before a log that could not be read or written is read again.
+const RELOAD_DELAY: Duration = Duration::from_millis(500);
+
+/// A command with the place for its answer.
+pub(super) struct Ask<M: Machine> {
+    pub(super) command: M::Command,
+    pub(super) answer: Asker<M>,
+}
+
+type Asker<M> = oneshot::Sender<Result<<M as Machine>::Answer, Error>>;
+
+/// Whether a partition takes commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    /// The log is being read.
+    Loading,
+    /// Commands are taken.
+    Active,
+}
+
+/// What a partition's task is given.
+pub(super) struct Context {
+    pub(super) index: PartitionIndex,
+    pub(super) options: Options,
+    pub(super) clock: Clock,
+    pub(super) resign: Shutdown,
+    pub(super) status: watch::Sender<Status>,
+}
+
+/// Runs until the leadership goes. After a failed append everything is read again.
+pub(super) async fn run<M: Machine, J: Journal>(
+    context: Context,
+    journal: J,
+    fresh: impl Fn() -> M + Send + Sync + 'static,
+    mut commands: mpsc::Receiver<Ask<M>>,
+) {
+    let end = loop {
+        let loading = load::load(fresh(), &journal, context.options.load_bytes_max);
+        let loaded = tokio::select! {
+            biased;
+            () = context.resign.triggered() => break Error::NotCoordinator,
+            loaded = loading => loaded,
+        };
+        let failed = match loaded {
+            Ok((machine, end)) => {
+                let mut desk = Desk::new(&context, &journal, machine, end);
+                let failed = desk.serve(&mut commands).await;
+                desk.fail(failed);
+                failed
+            }
+            Err(error) => error,
+        };
+        context.status.send_replace(Status::Loading);
+        if context.resign.is_triggered() || commands.is_closed() {
+            break Error::NotCoordinator;
+        }
+        tracing::warn!(partition = %context.index, error = %failed, "coordinator reads its log again");
+        refuse(&mut commands, failed);
+        tokio::select! {
+            biased;
+            () = context.resign.triggered() => break Error::NotCoordinator,
+            () = context.clock.sleep(RELOAD_DELAY) => {}
+        }
+    };
+    commands.close();
+    refuse(&mut commands, end);
+    tracing::info!(partition = %context.index, "no longer coordinates");
+}
+
+/// Fails the commands that wait in the channel.
+fn refuse<M: Machine>(commands: &mut mpsc::Receiver<Ask<M>>, error: Error) {
+    while let Ok(ask) = commands.try_recv() {
+        let _asker_may_be_gone = ask.answer.send(Err(error));
+    }
+}
+
+/// Answers that wait for an append.
+struct Parked<M: Machine> {
+    committed: Committing,
+    answers: Vec<(Asker<M>, M::Answer)>,
+}
+
+/// A loaded partition at work.
+struct Desk<'a, M: Machine, J> {
+    context: &'a Context,
+    journal: &'a J,
+    machine: M,
+    timers: Timers<M::Timer>,
+    gathering: Gathering,
+    /// Where the next record will stand.
+    end: Offset,
+    tickets: u64,
+    /// Those who wait for the machine.
+    askers: HashMap<Ticket, Asker<M>>,
+    /// Those whose answer waits for the log, in the order of the log.
+    parked: VecDeque<Parked<M>>,
+    /// Answers of this turn.
+    answers: Vec<(Asker<M>, M::Answer)>,
+}
+
+impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
+    fn new(context: &'a Context, journal: &'a J, machine: M, end: Offset) -> Desk<'a, M, J> {
+        Desk {
+            context,
+            journal,
+            machine,
+            timers: Timers::new(),
+            gathering: Gathering::new(context.options.codec, journal.batch_bytes_max()),
+            end,
+            tickets: 0,
+            askers: HashMap::new(),
+            parked: VecDeque::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    /// Works until something fails or the leadership goes.
+    async fn serve(&mut self, commands: &mut mpsc::Receiver<Ask<M>>) -> Error {
+        // What was loaded may not be committed yet: nobody hears of it before it is.
+        self.parked.push_back(Parked { committed: self.journal.committed(self.end), answers: Vec::new() });
+        let woken = self.machine.loaded(self.now());
+        if let Err(error) = self.take_for(None, woken).and_then(|()| self.flush()) {
+            return error;
+        }
+        self.context.status.send_replace(Status::Active);
+        tracing::info!(partition = %self.context.index, offset = %self.end, "coordinates");
+        loop {
+            let next_timer = self.timers.next();
+            let clock = &self.context.clock;
+            let worked = tokio::select! {
+                biased;
+                () = self.context.resign.triggered() => return Error::NotCoordinator,
+                committed = first_committed(&mut self.parked) => self.release(committed),
+                () = sleep_until(clock, next_timer) => self.turn(None, commands),
+                ask = commands.recv() => match ask {
+                    Some(ask) => self.turn(Some(ask), commands),
+                    None => return Error::NotCoordinator,
+                },
+            };
+            if let Err(error) = worked {
+                return error;
+            }
+        }
+    }
+
+    /// Everything that is due and waits now, as one append.
+    fn turn(&mut self, first: Option<Ask<M>>, commands: &mut mpsc::Receiver<Ask<M>>) -> Result<(), Error> {
+        while let Some(timer) = self.timers.pop(self.context.clock.now()) {
+            let outcome = self.machine.expired(self.now(), timer);
+            self.take_for(None, outcome)?;
+        }
+        let mut ask = first;
+        for _ in 0..TURN_MAX {
+            let Some(Ask { command, answer }) = ask.take() else { break };
+            self.tickets += 1;
+            let ticket = Ticket(self.tickets);
+            self.askers.insert(ticket, answer);
+            let outcome = self.machine.decide(self.now(), ticket, command);
+            self.take_for(Some(ticket), outcome)?;
+            if self.gathering.is_large() {
+                break;
+            }
+            ask = commands.try_recv().ok();
+        }
+        self.flush()
+    }
+
+    /// As [`Desk::take`]; what would write a record that is too large changes nothing, and who asked for it is
+    /// refused.
+    fn take_for(&mut self, ticket: Option<Ticket>, outcome: Outcome<M>) -> Result<(), Error> {
+        match self.take(outcome) {
+            Err(Error::TooLarge) => {
+                if let Some(asker) = ticket.and_then(|ticket| self.askers.remove(&ticket)) {
+                    let _asker_may_be_gone = asker.send(Err(Error::TooLarge));
+                }
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    /// Writes down and applies what was decided. [`Error::TooLarge`] comes before anything is changed.
+    fn take(&mut self, outcome: Outcome<M>) -> Result<(), Error> {
+        let entries: Vec<Entry> = outcome.records.iter().map(M::encode).collect();
+        if let Some(entry) = entries.iter().find(|entry| !self.gathering.fits(entry)) {
+            let bytes = entry.key.len() + entry.value.as_ref().map_or(0, bytes::Bytes::len);
+            tracing::warn!(partition = %self.context.index, bytes, "record is larger than a batch may be");
+            return Err(Error::TooLarge);
+        }
+        let wall = self.context.clock.wall();
+        for (record, entry) in outcome.records.iter().zip(&entries) {
+            if let Some(full) = self.gathering.push(entry, wall) {
+                self.append(full)?;
+            }
+            self.machine.apply(Place { offset: self.end, producer: ProducerId::NONE }, record);
+            self.end = Offset(self.end.0 + 1);
+        }
+        for change in outcome.changes {
+            self.machine.install(change);
+        }
+        let now = self.context.clock.now();
+        for change in outcome.timers {
+            match change {
+                TimerChange::Set(timer, after) => self.timers.set(timer, now.plus(after)),
+                TimerChange::Cancel(timer) => self.timers.cancel(&timer),
+            }
+        }
+        for (ticket, answer) in outcome.answers {
+            if let Some(asker) = self.askers.remove(&ticket) {
+                self.answers.push((asker, answer));
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends what the turn gathered. Its answers wait for the last append that is under way, so that nobody
+    /// hears of something that is not committed.
+    fn flush(&mut self) -> Result<(), Error> {
+        if let Some(batch) = self.gathering.take() {
+            self.append(batch)?;
+        }
+        let answers = std::mem::take(&mut self.answers);
+        match self.parked.back_mut() {
+            Some(last) => last.answers.extend(answers),
+            None => give::<M>(answers),
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, batch: CheckedBatch) -> Result<(), Error> {
+        let records = i64::from(batch.header().record_count);
+        let appended = self.journal.append(batch)?;
+        if appended.base.checked_add(records) != Some(self.end) {
+            // Someone else has written to this partition, so the applied places are wrong.
+            tracing::error!(partition = %self.context.index, base = %appended.base, "append at another place");
+            return Err(Error::NotAvailable);
+        }
+        self.parked.push_back(Parked { committed: appended.committed, answers: Vec::new() });
+        Ok(())
+    }
+
+    /// The oldest append is committed: its answers go out.
+    fn release(&mut self, committed: Result<(), Error>) -> Result<(), Error> {
+        committed?;
+        if let Some(parked) = self.parked.pop_front() {
+            give::<M>(parked.answers);
+        }
+        Ok(())
+    }
+
+    /// Everyone who waits is told that it came to nothing.
+    fn fail(self, error: Error) {
+        let parked = self.parked.into_iter().flat_map(|parked| parked.answers);
+        let askers = parked.chain(self.answers).map(|(asker, _)| asker).chain(self.askers.into_values());
+        for asker in askers {
+            let _asker_may_be_gone = asker.send(Err(error));
+        }
+    }
+
+    fn now(&self) -> Now {
+        Now(self.context.clock.wall())
+    }
+}
+
+fn give<M: Machine>(answers: Vec<(Asker<M>, M::Answer)>) {
+    for (asker, answer) in answers {
+        let _asker_may_be_gone = asker.send(Ok(answer));
+    }
+}
+
+/// The outcome of the oldest append under way; waits for ever when there is none.
+async fn first_committed<M: Machine>(parked: &mut VecDeque<Parked<M>>) -> Result<(), Error> {
+    match parked.front_mut() {
+        Some(first) => first.committed.as_mut().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for the deadline; for ever without one.
+async fn sleep_until(clock: &Clock, deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => clock.sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
