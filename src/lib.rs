@@ -10,6 +10,7 @@ pub mod coordinator;
 pub mod groups;
 pub mod io;
 pub mod metrics;
+pub mod net;
 pub mod protocol;
 pub mod record;
 
