@@ -5,7 +5,9 @@
 //! Never: partition data, reactions. It publishes; others react.
 //! Called by: `replica/` (watches images), `broker/` (reads images, sends commands), `server/` (opens it).
 
+pub mod controller;
 pub mod delta;
+pub mod effective;
 pub mod image;
 pub mod publish;
 pub mod records;
