@@ -6,13 +6,21 @@
 //! Called by: `replica/` (watches images), `broker/` (reads images, sends commands), `server/` (opens it).
 
 pub mod controller;
+pub mod controller_client;
 pub mod delta;
 pub mod effective;
+mod error;
 pub mod image;
 pub mod publish;
 pub mod records;
+pub mod source;
 
+pub use controller::Refusal;
+pub use controller::command;
+pub use controller::turn::Applied;
+pub use controller_client::ControllerClient;
 pub use delta::Delta;
+pub use error::Error;
 pub use image::ConfigResource;
 pub use image::Image;
 pub use image::Partition;

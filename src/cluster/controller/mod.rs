@@ -12,6 +12,7 @@ pub mod placement;
 pub mod producer_ids;
 pub mod topic_names;
 pub mod topics;
+pub(crate) mod turn;
 
 use super::image::Image;
 use super::records::Record;
