@@ -49,7 +49,10 @@ impl ControllerClient {
     ///
     /// # Errors
     /// [`Error::NotActive`], or [`Error::Refused`] when topics may not be deleted at all.
-    pub async fn delete_topics(&self, topics: Vec<TopicToDelete>) -> Result<Applied<Vec<TopicDeletion>>, Error> {
+    pub async fn delete_topics(
+        &self,
+        topics: Vec<TopicToDelete>,
+    ) -> Result<Applied<Vec<TopicDeletion>>, Error> {
         self.call(|reply| Command::DeleteTopics(topics, reply)).await
     }
 
@@ -68,7 +71,10 @@ impl ControllerClient {
     ///
     /// # Errors
     /// [`Error::NotActive`].
-    pub async fn alter_configs(&self, command: AlterConfigs) -> Result<Applied<Vec<ConfigAlteration>>, Error> {
+    pub async fn alter_configs(
+        &self,
+        command: AlterConfigs,
+    ) -> Result<Applied<Vec<ConfigAlteration>>, Error> {
         self.call(|reply| Command::AlterConfigs(command, reply)).await
     }
 

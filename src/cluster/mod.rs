@@ -27,3 +27,5 @@ pub use image::Partition;
 pub use image::ResourceType;
 pub use image::Topic;
 pub use publish::Publisher;
+pub use source::local::Local;
+pub use source::local::Opening;

@@ -36,8 +36,6 @@ fn flaw(name: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn names_are_refused_with_kafkas_sentences() {
         let check = |name: &str, expect: &str| {

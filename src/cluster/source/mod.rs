@@ -3,5 +3,12 @@
 //! One node orders them itself: its log is the order ([`local`]).
 
 mod batches;
+mod files;
+mod launch;
 pub mod local;
+mod replay;
+mod snapshot;
 mod store;
+
+#[cfg(test)]
+mod tests;
