@@ -243,10 +243,18 @@ fn receive(
     outcome.map_ok(|()| received)
 }
 
-/// All addresses of a name, in the resolver's order; an empty name means all addresses of this machine.
+/// All addresses of a name, in the resolver's order; an empty name means all addresses of this machine, and
+/// `localhost` both loopback addresses, whatever the resolver knows.
 pub async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     if host.is_empty() {
         return Ok(vec![any_address(port)]);
+    }
+    if host.eq_ignore_ascii_case("localhost") {
+        let loopback = |ip: std::net::IpAddr| SocketAddr::new(ip, port);
+        return Ok(vec![
+            loopback(std::net::Ipv4Addr::LOCALHOST.into()),
+            loopback(std::net::Ipv6Addr::LOCALHOST.into()),
+        ]);
     }
     Ok(tokio::net::lookup_host((host, port)).await?.map(canonical).collect())
 }

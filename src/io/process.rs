@@ -27,6 +27,12 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
+/// The machine's name, as others on its network know it; `localhost` where it has none.
+pub fn host_name() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
 /// This process's number.
 pub fn id() -> u32 {
     std::process::id()
@@ -35,6 +41,12 @@ pub fn id() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_machine_has_a_name() {
+        let name = host_name();
+        assert!(!name.is_empty() && !name.contains('\0'), "{name}");
+    }
 
     #[test]
     fn the_limit_of_open_files_is_raised_to_the_hard_one() {

@@ -47,6 +47,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("dashmap", &["src/replica/registry.rs", "src/coordinator/runtime.rs", "src/quota/"]),
     ("prometheus", &["src/metrics/"]),
     ("java_properties", &["src/config/", "src/log/"]),
+    ("serde_json", &["src/cluster/source/"]),
     ("openraft", &["src/cluster/source/quorum/"]),
     ("object_store", &["src/tier/store.rs"]),
     ("clap", &["src/cli/"]),

@@ -53,6 +53,8 @@ async fn the_unspecified_ipv6_address_takes_ipv4_and_shows_it_as_such() {
     }
     assert_eq!(resolve("", 1).await.unwrap(), [SocketAddr::from((Ipv6Addr::UNSPECIFIED, 1))]);
     assert_eq!(resolve("127.0.0.1", 7).await.unwrap(), [SocketAddr::from((Ipv4Addr::LOCALHOST, 7))]);
+    let localhost = [SocketAddr::from((Ipv4Addr::LOCALHOST, 7)), SocketAddr::from((Ipv6Addr::LOCALHOST, 7))];
+    assert_eq!(resolve("LocalHost", 7).await.unwrap(), localhost);
 }
 
 #[tokio::test]
