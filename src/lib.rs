@@ -9,8 +9,8 @@ pub mod config;
 pub mod coordinator;
 pub mod groups;
 pub mod io;
+pub mod log;
 pub mod metrics;
-pub mod net;
 pub mod protocol;
 pub mod record;
 

@@ -96,10 +96,25 @@ impl WriteOp {
             self.file.write_vectored_at(&self.parts, self.position)?;
         }
         if self.sync {
-            self.file.sync_data()?;
+            self.file.sync_data().map_err(sync_failure)?;
         }
         Ok(())
     }
+}
+
+/// Marks an operation's error as the sync's, not the write's.
+#[derive(Debug, thiserror::Error)]
+#[error("sync failed: {0}")]
+struct SyncFailure(#[source] io::Error);
+
+/// The error of an operation whose write went through and whose sync did not.
+pub(in crate::io) fn sync_failure(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), SyncFailure(error))
+}
+
+/// Whether an operation failed in its sync: then its file is not to be trusted, whatever the reason.
+pub fn failed_in_sync(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<SyncFailure>())
 }
 
 #[cfg(feature = "sim")]

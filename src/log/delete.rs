@@ -1,0 +1,236 @@
+//! Records and logs go: DeleteRecords, retention, the end of a topic, the end of the process.
+
+use crate::base::Offset;
+use crate::base::Timestamp;
+use crate::log::Log;
+use crate::log::Segments;
+use crate::log::directory::Trash;
+use crate::log::error::Error;
+use crate::log::layout;
+use crate::log::layout::Intermediate;
+use crate::log::layout::Kind;
+use crate::log::retention;
+use crate::log::retention::Policy;
+use crate::log::retention::SegmentFacts;
+use crate::log::segment::Segment;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+impl Log {
+    /// Moves the log's start up to `before` (DeleteRecords, KIP-107); a start beyond it stays. Returns the start.
+    /// Segments that lie below it are removed by the next retention run.
+    ///
+    /// # Errors
+    /// [`Error::OffsetOutOfRange`] above the high watermark; [`Error::Offline`].
+    pub fn delete_records(&self, before: Offset) -> Result<Offset, Error> {
+        self.check_online()?;
+        let high_watermark = self.high_watermark();
+        if before > high_watermark {
+            let start = self.log_start_offset();
+            return Err(Error::OffsetOutOfRange { offset: before, start, end: high_watermark });
+        }
+        self.raise_start(before);
+        Ok(self.log_start_offset())
+    }
+
+    fn raise_start(&self, start: Offset) {
+        if self.start.fetch_max(start.0, Ordering::AcqRel) >= start.0 {
+            return;
+        }
+        if let Some(warm) = self.core.lock().warm.as_mut() {
+            warm.epochs_dirty |= warm.epochs.truncate_from_start(start);
+            warm.producers.replicated_to(start);
+        }
+    }
+
+    /// Removes the segments that retention no longer keeps; `now` is the time to judge ages by. How many went.
+    ///
+    /// # Errors
+    /// [`Error::Offline`], [`Error::Io`]; what could not be removed stays for the next run.
+    pub(crate) fn retain(&self, now: Timestamp) -> Result<usize, Error> {
+        self.check_online()?;
+        let _shape = self.shape.lock();
+        let (count, reason) = {
+            let facts = self.facts(now)?;
+            retention::expired(&facts, &self.policy(now))
+        };
+        let total = self.segment_count();
+        if count == 0 {
+            return Ok(0);
+        }
+        if count >= total {
+            self.roll_now()?;
+        }
+        let count = count.min(self.segment_count().saturating_sub(1));
+        let segments = self.view.load_full();
+        let Some(first_kept) = segments.get(count) else { return Ok(0) };
+        let start = first_kept.base;
+        tracing::info!(partition = %self.partition, count, ?reason, %start, "removing old segments");
+        self.raise_start(start);
+        self.remove_oldest(&segments, count)?;
+        Ok(count)
+    }
+
+    fn policy(&self, now: Timestamp) -> Policy {
+        let config = self.config.load();
+        Policy {
+            now,
+            delete: config.cleanup.delete,
+            retention_ms: config.retention_ms,
+            retention_bytes: config.retention_bytes,
+            start: self.log_start_offset(),
+            high_watermark: self.high_watermark(),
+        }
+    }
+
+    /// What retention needs to know; timestamps are read only when it asks for ages.
+    fn facts(&self, now: Timestamp) -> Result<Vec<SegmentFacts>, Error> {
+        let segments = self.view.load_full();
+        let next = self.core.lock().next;
+        let config = self.config.load();
+        let by_age = config.cleanup.delete && config.retention_ms >= 0;
+        let mut facts = Vec::with_capacity(segments.len());
+        let mut too_young = false;
+        for (index, segment) in segments.iter().enumerate() {
+            let following = segments.get(index + 1);
+            // Ages matter up to the first segment that stays.
+            let newest = if by_age && !too_young { self.newest(segment)? } else { now };
+            too_young |= now.0.saturating_sub(newest.0) <= config.retention_ms;
+            facts.push(SegmentFacts {
+                end: following.map_or(next, |following| following.base),
+                bytes: segment.size(),
+                newest,
+                is_active: following.is_none(),
+            });
+        }
+        Ok(facts)
+    }
+
+    fn newest(&self, segment: &Segment) -> Result<Timestamp, Error> {
+        if segment.size() == 0 {
+            return Ok(Timestamp(i64::MAX));
+        }
+        let max = segment.max_timestamp(&self.directory)?;
+        if max.timestamp.0 >= 0 {
+            return Ok(max.timestamp);
+        }
+        let path = segment.path(Kind::Log);
+        let stat = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
+        Ok(stat.map_or(Timestamp(i64::MAX), |stat| stat.modified))
+    }
+
+    /// Takes the oldest segments out of the view; their files are renamed now and removed later.
+    fn remove_oldest(&self, segments: &Segments, count: usize) -> Result<(), Error> {
+        {
+            let mut core = self.core.lock();
+            // A roll may have added a segment since.
+            let kept: Segments = self.view.load().iter().skip(count).cloned().collect();
+            core.dirty.retain(|dirty| kept.iter().any(|segment| Arc::ptr_eq(segment, dirty)));
+            if let Some(warm) = core.warm.as_mut() {
+                let start = kept.first().map_or(Offset::ZERO, |first| first.base);
+                warm.snapshots.retain(|snapshot| snapshot.0 >= start);
+            }
+            self.view.store(Arc::new(kept));
+        }
+        let mut paths = Vec::new();
+        for segment in segments.iter().take(count) {
+            segment.close(&self.directory);
+            self.mark_deleted(segment, &mut paths)?;
+        }
+        let dir = self.place.path();
+        self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))?;
+        self.throw_away(paths);
+        Ok(())
+    }
+
+    fn mark_deleted(&self, segment: &Segment, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
+        for kind in Kind::ALL {
+            let from = segment.path(kind);
+            let to = with_suffix(&from, Intermediate::Deleted.suffix());
+            match self.directory.disk.rename(&from, &to) {
+                Ok(()) => paths.push(to),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io(&from, error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes files after `file.delete.delay.ms`.
+    fn throw_away(&self, paths: Vec<PathBuf>) {
+        let delay_ms = u64::try_from(self.config.load().file_delete_delay_ms).unwrap_or(0);
+        let due = self.directory.clock.now().plus(Duration::from_millis(delay_ms));
+        self.directory.trash.lock().push(Trash { due, paths });
+    }
+
+    /// Forgets producers that have been idle for `expiration_ms`.
+    pub(crate) fn expire_producers(&self, expiration_ms: i64) {
+        let now = self.directory.clock.wall();
+        if let Some(warm) = self.core.lock().warm.as_mut() {
+            warm.producers.expire(now, expiration_ms);
+        }
+    }
+
+    /// Ends the log in good order: everything flushed, the active file cut to its records, memory given back.
+    ///
+    /// # Errors
+    /// As [`Log::flush`].
+    pub(crate) fn close(&self) -> Result<(), Error> {
+        let _shape = self.shape.lock();
+        self.check_online()?;
+        let cold = self.core.lock().warm.is_none();
+        if !cold {
+            let segment = self.active_segment();
+            self.flush_shaped()?;
+            let path = segment.path(Kind::Log);
+            let trimmed = segment.trim(&self.directory).and_then(|()| {
+                if segment.exists() { segment.file(&self.directory)?.sync_data() } else { Ok(()) }
+            });
+            trimmed.map_err(|error| Error::io(&path, error))?;
+        }
+        self.end();
+        Ok(())
+    }
+
+    /// Nothing more is appended; whoever waits is told.
+    fn end(&self) {
+        let mut core = self.core.lock();
+        core.closed = true;
+        self.announce(&core);
+        drop(core);
+        for segment in self.view.load().iter() {
+            segment.close(&self.directory);
+        }
+    }
+
+    /// Ends the log and renames its folder to `-delete`; the folder is removed after `file.delete.delay.ms`.
+    pub(crate) fn delete(&self) -> Result<(), Error> {
+        let _shape = self.shape.lock();
+        {
+            let mut core = self.core.lock();
+            while core.writing {
+                core.blocked += 1;
+                self.round_ended.wait(&mut core);
+                core.blocked -= 1;
+            }
+            core.closed = true;
+        }
+        self.end();
+        let from = self.place.path();
+        let to = self.directory.path.join(layout::deleted_folder_name(&self.partition));
+        crate::io::durable::rename(&self.directory.disk, &from, &to)
+            .map_err(|error| Error::io(&from, error))?;
+        self.place.moved(to.clone());
+        self.throw_away(vec![to]);
+        Ok(())
+    }
+}
+
+fn with_suffix(path: &std::path::Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}

@@ -1,0 +1,253 @@
+//! One log directory: its services, its queue for the disk thread, and whether it still works.
+
+use crate::base::Instant;
+use crate::base::TopicPartition;
+use crate::io::clock::Clock;
+use crate::io::disk::Disk;
+use crate::log::Log;
+use crate::log::error::Error;
+use crate::log::index_cache::IndexCache;
+use crate::log::meta::DirectoryId;
+use crate::log::open_files::OpenFiles;
+use parking_lot::Condvar;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::Weak;
+#[cfg(feature = "sim")]
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// Bytes appended but not written, over all logs of a directory, beyond which appenders wait.
+const QUEUED_MAX: u64 = 64 << 20;
+/// `index.interval.bytes` where an index is built without its topic's settings at hand.
+const INDEX_INTERVAL: u64 = 4096;
+
+/// Whether a log directory works.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DirectoryState {
+    /// It does.
+    Online,
+    /// It failed, for this first reason, and stays offline until the process starts anew.
+    Offline(Arc<str>),
+}
+
+/// Faults for tests to switch on: each breaks one promise, and a test proves that its check notices.
+#[cfg(feature = "sim")]
+#[derive(Debug, Default)]
+pub struct Faults {
+    /// Synced appends are confirmed without a sync.
+    pub skip_sync: AtomicBool,
+    /// Recovery leaves a torn tail in the file and goes on after it.
+    pub keep_torn_tail: AtomicBool,
+}
+
+/// The shared services of all directories.
+#[derive(Clone, Debug)]
+pub(crate) struct Services {
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) files: Arc<OpenFiles>,
+    pub(crate) indexes: Arc<IndexCache>,
+    /// Wakes the upkeep task.
+    pub(crate) upkeep: Arc<Notify>,
+    #[cfg(feature = "sim")]
+    pub(crate) faults: Arc<Faults>,
+}
+
+/// Files to remove later.
+#[derive(Debug)]
+pub(crate) struct Trash {
+    pub(crate) due: Instant,
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+/// One log directory.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    pub(crate) path: Arc<Path>,
+    pub(crate) id: DirectoryId,
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) files: Arc<OpenFiles>,
+    pub(crate) indexes: Arc<IndexCache>,
+    pub(crate) open: Mutex<BTreeMap<TopicPartition, Arc<Log>>>,
+    pub(crate) trash: Mutex<Vec<Trash>>,
+    failure: OnceLock<Arc<str>>,
+    listed: Mutex<Listed>,
+    work: Condvar,
+    wants_upkeep: Mutex<Vec<Weak<Log>>>,
+    upkeep: Arc<Notify>,
+    queued: AtomicU64,
+    room: Notify,
+    slow_until: AtomicU64,
+    #[cfg(feature = "sim")]
+    faults: Arc<Faults>,
+}
+
+#[derive(Debug, Default)]
+struct Listed {
+    logs: Vec<Weak<Log>>,
+    stopping: bool,
+}
+
+impl Directory {
+    pub(crate) fn new(path: &Path, id: DirectoryId, services: &Services) -> Arc<Directory> {
+        let services = services.clone();
+        Arc::new(Directory {
+            path: path.into(),
+            id,
+            disk: services.disk,
+            clock: services.clock,
+            files: services.files,
+            indexes: services.indexes,
+            open: Mutex::new(BTreeMap::new()),
+            trash: Mutex::new(Vec::new()),
+            failure: OnceLock::new(),
+            listed: Mutex::new(Listed::default()),
+            work: Condvar::new(),
+            wants_upkeep: Mutex::new(Vec::new()),
+            upkeep: services.upkeep,
+            queued: AtomicU64::new(0),
+            room: Notify::new(),
+            slow_until: AtomicU64::new(0),
+            #[cfg(feature = "sim")]
+            faults: services.faults,
+        })
+    }
+
+    /// The error of an offline directory.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.failure.get() {
+            None => Ok(()),
+            Some(reason) => Err(Error::Offline { dir: self.path.clone(), reason: reason.clone() }),
+        }
+    }
+
+    pub(crate) fn state(&self) -> DirectoryState {
+        self.failure.get().map_or(DirectoryState::Online, |reason| DirectoryState::Offline(reason.clone()))
+    }
+
+    /// Takes the directory offline, for good. Everybody who waits on one of its logs is woken.
+    pub(crate) fn fail(&self, reason: &str) {
+        if self.failure.set(reason.into()).is_err() {
+            return;
+        }
+        tracing::error!(directory = %self.path.display(), reason, "log directory is offline");
+        self.room.notify_waiters();
+        let open: Vec<Arc<Log>> = self.open.lock().values().cloned().collect();
+        for log in open {
+            log.announce_failure();
+        }
+        self.upkeep.notify_one();
+    }
+
+    /// All logs that are open here.
+    pub(crate) fn logs(&self) -> Vec<Arc<Log>> {
+        self.open.lock().values().cloned().collect()
+    }
+
+    /// Puts a log on the disk thread's list.
+    pub(crate) fn list(&self, log: Weak<Log>) {
+        self.listed.lock().logs.push(log);
+        self.work.notify_one();
+    }
+
+    /// The logs that wait for the disk thread.
+    pub(crate) fn take_listed(&self) -> Vec<Arc<Log>> {
+        let logs = std::mem::take(&mut self.listed.lock().logs);
+        logs.into_iter().filter_map(|log| log.upgrade()).collect()
+    }
+
+    /// Waits for work; `false` when the directory closes and nothing is left.
+    pub(crate) fn wait_for_work(&self) -> bool {
+        let mut listed = self.listed.lock();
+        while listed.logs.is_empty() && !listed.stopping {
+            self.work.wait(&mut listed);
+        }
+        !listed.logs.is_empty()
+    }
+
+    /// Ends the disk thread once its list is empty.
+    pub(crate) fn stop(&self) {
+        self.listed.lock().stopping = true;
+        self.work.notify_all();
+    }
+
+    /// A log has closed segments whose indexes and snapshots must be brought to disk.
+    pub(crate) fn request_upkeep(&self, log: Weak<Log>) {
+        self.wants_upkeep.lock().push(log);
+        self.upkeep.notify_one();
+    }
+
+    /// The logs that asked for upkeep.
+    pub(crate) fn take_upkeep(&self) -> Vec<Arc<Log>> {
+        let logs = std::mem::take(&mut *self.wants_upkeep.lock());
+        let mut logs: Vec<Arc<Log>> = logs.into_iter().filter_map(|log| log.upgrade()).collect();
+        logs.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        logs
+    }
+
+    /// Bytes were queued.
+    pub(crate) fn queued(&self, bytes: u64) {
+        self.queued.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// Queued bytes were written, or given up.
+    pub(crate) fn written(&self, bytes: u64) {
+        let before = self.queued.fetch_sub(bytes, Ordering::AcqRel);
+        if before >= QUEUED_MAX && before.saturating_sub(bytes) < QUEUED_MAX {
+            self.room.notify_waiters();
+        }
+    }
+
+    /// Waits for room in the queue.
+    pub(crate) async fn room(&self) {
+        while self.queued.load(Ordering::Acquire) >= QUEUED_MAX {
+            let room = self.room.notified();
+            tokio::pin!(room);
+            room.as_mut().enable();
+            if self.queued.load(Ordering::Acquire) < QUEUED_MAX || self.check().is_err() {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// An inline write was slow: for a while the disk thread writes.
+    pub(crate) fn slow_for(&self, duration: Duration) {
+        self.slow_until.store(self.clock.now().plus(duration).0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_slow(&self) -> bool {
+        let until = self.slow_until.load(Ordering::Relaxed);
+        until != 0 && self.clock.now() < Instant(until)
+    }
+
+    /// `index.interval.bytes` for indexes that are built anew.
+    pub(crate) fn index_interval_bytes(&self) -> u64 {
+        INDEX_INTERVAL
+    }
+
+    /// Whether a test switched syncs off.
+    pub(crate) fn skips_sync(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.faults.skip_sync.load(Ordering::Relaxed);
+        #[cfg(not(feature = "sim"))]
+        false
+    }
+
+    /// Whether a test switched the cut of torn tails off.
+    pub(crate) fn keeps_torn_tail(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.faults.keep_torn_tail.load(Ordering::Relaxed);
+        #[cfg(not(feature = "sim"))]
+        false
+    }
+}

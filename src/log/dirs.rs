@@ -1,0 +1,666 @@
+//! The log directories of a broker: opened and locked together, holding every partition's log.
+
+use crate::base::Offset;
+use crate::base::TopicId;
+use crate::base::TopicPartition;
+use crate::config::StorageSettings;
+use crate::config::TopicConfig;
+use crate::io::clock::Clock;
+use crate::io::disk::Disk;
+use crate::io::disk::Space;
+use crate::io::durable;
+use crate::io::ring::Ring;
+use crate::io::task;
+use crate::io::task::Shutdown;
+use crate::io::task::Task;
+use crate::io::task::Thread;
+use crate::log::Log;
+use crate::log::checkpoint;
+use crate::log::directory::DirectoryState;
+#[cfg(feature = "sim")]
+use crate::log::directory::Faults;
+use crate::log::directory::Services;
+use crate::log::error::Error;
+use crate::log::home;
+use crate::log::home::FoundFolder;
+use crate::log::home::Home;
+use crate::log::home::Owner;
+use crate::log::index_cache::IndexCache;
+use crate::log::layout;
+use crate::log::load;
+use crate::log::meta::DirectoryId;
+use crate::log::open_files::OpenFiles;
+use crate::log::recover::Recovered;
+use crate::log::recover::recover;
+use crate::log::segment::Place;
+use crate::log::segment::Segment;
+use crate::log::upkeep::Schedule;
+use crate::log::writer;
+use parking_lot::Mutex;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Memory for the offset indexes of closed segments.
+const INDEX_CACHE_BYTES: usize = 32 << 20;
+
+/// Who drives the disk work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// A thread per log directory and a task for upkeep; needs a runtime.
+    Own,
+    /// The caller, with [`Dirs::drive`]: everything happens on its thread, in an order that repeats. For simulation.
+    Driven,
+}
+
+/// A partition found on disk at the start.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The partition.
+    pub partition: TopicPartition,
+    /// The topic's id as its folder says; `None` when it does not.
+    pub topic_id: Option<TopicId>,
+    /// The log directory it lies in.
+    pub directory: DirectoryId,
+    /// Its folder.
+    pub path: PathBuf,
+}
+
+/// One log's size.
+#[derive(Clone, Debug)]
+pub struct LogSize {
+    /// The partition.
+    pub partition: TopicPartition,
+    /// Its bytes on disk.
+    pub bytes: u64,
+}
+
+/// A log directory, for DescribeLogDirs.
+#[derive(Clone, Debug)]
+pub struct Description {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its id; `None` when it could not be opened at the start.
+    pub id: Option<DirectoryId>,
+    /// Whether it works.
+    pub state: DirectoryState,
+    /// The file system it is on, when that can be told.
+    pub space: Option<Space>,
+    /// The open logs in it.
+    pub logs: Vec<LogSize>,
+}
+
+/// All log directories. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Dirs {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) disk: Disk,
+    pub(crate) clock: Clock,
+    pub(crate) settings: StorageSettings,
+    pub(crate) homes: Vec<Arc<Home>>,
+    pub(crate) files: Arc<OpenFiles>,
+    pub(crate) schedule: Mutex<Schedule>,
+    /// Directories that could not be opened at the start, and why.
+    failed: Vec<(PathBuf, Arc<str>)>,
+    cluster_id: String,
+    /// Held while a log is opened, made or deleted.
+    changes: Mutex<()>,
+    disk_threads: Mutex<Vec<Thread>>,
+    upkeep: Mutex<Option<Task<()>>>,
+    #[cfg(feature = "sim")]
+    faults: Arc<Faults>,
+}
+
+impl Dirs {
+    /// Opens the log directories: makes what is missing, locks them, reads `meta.properties` (written, with a fresh
+    /// cluster id where none is given, into new ones), recovers partitions after an unclean shutdown, and starts
+    /// the disk threads and the upkeep task. A directory that fails is offline from the start, as long as another
+    /// one works.
+    ///
+    /// # Errors
+    /// [`Error::Locked`], [`Error::Meta`], [`Error::Duplicate`], and the first error when no directory works.
+    pub fn open(
+        disk: Disk,
+        clock: Clock,
+        shutdown: Shutdown,
+        settings: StorageSettings,
+        threads: Threads,
+    ) -> Result<Dirs, Error> {
+        let files = Arc::new(OpenFiles::new(usize::try_from(settings.open_files_max).unwrap_or(1)));
+        let services = Services {
+            disk: disk.clone(),
+            clock: clock.clone(),
+            files: files.clone(),
+            indexes: Arc::new(IndexCache::new(INDEX_CACHE_BYTES)),
+            upkeep: Arc::new(Notify::new()),
+            #[cfg(feature = "sim")]
+            faults: Arc::default(),
+        };
+        let (homes, failed, cluster_id) = open_homes(&services, &settings)?;
+        refuse_duplicates(&homes)?;
+        let mut opened = Vec::new();
+        for mut home in homes {
+            if threads == Threads::Driven {
+                home.driven = Some(Mutex::new(Ring::probe(&disk, settings.io_uring)));
+            }
+            opened.push(Arc::new(home));
+        }
+        recover_unclean(&opened, &settings, threads)?;
+        let schedule = Mutex::new(Schedule::new(&settings, clock.now()));
+        let inner = Arc::new(Inner {
+            disk,
+            clock,
+            settings,
+            homes: opened,
+            files,
+            schedule,
+            failed,
+            cluster_id,
+            changes: Mutex::new(()),
+            disk_threads: Mutex::new(Vec::new()),
+            upkeep: Mutex::new(None),
+            #[cfg(feature = "sim")]
+            faults: services.faults,
+        });
+        if threads == Threads::Own {
+            inner.start(&services.upkeep, shutdown)?;
+        }
+        Ok(Dirs { inner })
+    }
+
+    /// The cluster's id, from the settings, the directories, or made up for new ones.
+    pub fn cluster_id(&self) -> &str {
+        &self.inner.cluster_id
+    }
+
+    /// The broker epoch of the last clean shutdown (KIP-966); `None` when the last shutdown of any directory was not
+    /// clean, or named no epoch.
+    pub fn previous_broker_epoch(&self) -> Option<i64> {
+        let epochs = self.inner.homes.iter().map(|home| home.unopened.lock().broker_epoch);
+        epochs.reduce(|one, other| one.filter(|_| one == other)).flatten()
+    }
+
+    /// The partitions on disk that are not open.
+    pub fn found(&self) -> Vec<Found> {
+        let mut all = Vec::new();
+        for home in &self.inner.homes {
+            let unopened = home.unopened.lock();
+            all.extend(unopened.found.iter().map(|(partition, folder)| Found {
+                partition: partition.clone(),
+                topic_id: folder.topic_id,
+                directory: home.directory.id,
+                path: folder.path.clone(),
+            }));
+        }
+        all
+    }
+
+    /// The log of a partition: the open one, the one on disk, or a new one in the online directory with the fewest
+    /// partitions (the metadata log: in its own directory). Files of an existing one are not opened before they are
+    /// needed.
+    ///
+    /// # Errors
+    /// [`Error::WrongTopicId`] when the folder belongs to another topic of that name; [`Error::NoDirectory`];
+    /// [`Error::Offline`]; [`Error::Io`] and [`Error::Damaged`] of the partition's files.
+    pub fn open_log(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        config: Arc<TopicConfig>,
+    ) -> Result<Arc<Log>, Error> {
+        let inner = &self.inner;
+        let _changes = inner.changes.lock();
+        if let Some(log) = self.log(partition) {
+            check_topic_id(&log.path(), Some(log.topic_id()), topic_id)?;
+            log.set_config(config);
+            return Ok(log);
+        }
+        let holder = inner
+            .homes
+            .iter()
+            .find_map(|home| home.unopened.lock().found.get(partition).cloned().map(|found| (home, found)));
+        match holder {
+            Some((home, found)) => {
+                home.directory.check()?;
+                check_topic_id(&found.path, found.topic_id, topic_id)?;
+                inner.open_existing(home, (partition, topic_id), found, config)
+            }
+            None => inner.create(partition, topic_id, config),
+        }
+    }
+
+    /// The log of a partition, if it is open.
+    pub fn log(&self, partition: &TopicPartition) -> Option<Arc<Log>> {
+        self.inner.homes.iter().find_map(|home| home.directory.open.lock().get(partition).cloned())
+    }
+
+    /// Deletes a partition's log, open or not: its folder is renamed to `-delete` now and removed after
+    /// `file.delete.delay.ms`. Readers keep the files they hold. Nothing happens when there is none.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of the rename; [`Error::Offline`].
+    pub fn delete_log(&self, partition: &TopicPartition) -> Result<(), Error> {
+        let _changes = self.inner.changes.lock();
+        for home in &self.inner.homes {
+            let open = home.directory.open.lock().get(partition).cloned();
+            if let Some(log) = open {
+                home.directory.check()?;
+                log.delete()?;
+                home.directory.open.lock().remove(partition);
+                continue;
+            }
+            let found = home.unopened.lock().found.get(partition).cloned();
+            if let Some(found) = found {
+                let to = home.directory.path.join(layout::deleted_folder_name(partition));
+                self.move_folder(home, partition, &found.path, &to)?;
+                let paths = vec![to];
+                let due = self.inner.clock.now();
+                home.directory.trash.lock().push(crate::log::directory::Trash { due, paths });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets a partition that the cluster does not know aside (`-stray`): it keeps its bytes and is not opened again.
+    ///
+    /// # Errors
+    /// [`Error::Io`] of the rename.
+    pub fn set_aside(&self, partition: &TopicPartition) -> Result<(), Error> {
+        let _changes = self.inner.changes.lock();
+        for home in &self.inner.homes {
+            let found = home.unopened.lock().found.get(partition).cloned();
+            if let Some(found) = found {
+                let to = home.directory.path.join(layout::stray_folder_name(partition));
+                tracing::warn!(%partition, path = %to.display(), "setting a partition aside that the cluster does not know");
+                self.move_folder(home, partition, &found.path, &to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn move_folder(
+        &self,
+        home: &Home,
+        partition: &TopicPartition,
+        from: &Path,
+        to: &Path,
+    ) -> Result<(), Error> {
+        durable::rename(&self.inner.disk, from, to).map_err(|error| Error::io(from, error))?;
+        home.forget(partition);
+        Ok(())
+    }
+
+    /// Every directory with its state and its logs' sizes.
+    pub fn describe(&self) -> Vec<Description> {
+        let opened = self.inner.homes.iter().map(|home| {
+            let directory = &home.directory;
+            let size =
+                |log: &Arc<Log>| LogSize { partition: log.partition().clone(), bytes: log.size_bytes() };
+            Description {
+                path: directory.path.to_path_buf(),
+                id: Some(directory.id),
+                state: directory.state(),
+                space: directory.disk.space(&directory.path).ok(),
+                logs: directory.logs().iter().map(size).collect(),
+            }
+        });
+        let failed = self.inner.failed.iter().map(|(path, reason)| Description {
+            path: path.clone(),
+            id: None,
+            state: DirectoryState::Offline(reason.clone()),
+            space: None,
+            logs: Vec::new(),
+        });
+        opened.chain(failed).collect()
+    }
+
+    /// The ids of the directories that work.
+    pub fn online(&self) -> Vec<DirectoryId> {
+        let online = self.inner.homes.iter().filter(|home| home.directory.check().is_ok());
+        online.map(|home| home.directory.id).collect()
+    }
+
+    /// Does the disk work that waits, and the upkeep that is due; whether there was any disk work. Only with
+    /// [`Threads::Driven`].
+    pub fn drive(&self) -> bool {
+        let worked = self.inner.drive_disks();
+        self.inner.tend();
+        worked | self.inner.drive_disks()
+    }
+
+    /// Does the disk work that waits and nothing else. Only with [`Threads::Driven`].
+    pub fn drive_disks(&self) -> bool {
+        self.inner.drive_disks()
+    }
+
+    /// Runs retention now, whatever the schedule says.
+    ///
+    /// # Errors
+    /// The first error; the other logs are still looked at.
+    pub fn retain_now(&self) -> Result<(), Error> {
+        let now = self.inner.clock.wall();
+        let mut result = Ok(());
+        for home in &self.inner.homes {
+            for log in home.directory.logs() {
+                let retained = log.retain(now).map(|_| ());
+                result = result.and(retained);
+            }
+        }
+        result
+    }
+
+    /// Writes all checkpoints now, after flushing every log.
+    pub fn checkpoint_now(&self) {
+        for home in &self.inner.homes {
+            for log in home.directory.logs() {
+                if let Err(error) = log.flush() {
+                    tracing::warn!(partition = %log.partition(), %error, "cannot flush");
+                }
+            }
+            home.write_recovery_points();
+            home.write_log_starts();
+            home.write_high_watermarks();
+        }
+    }
+
+    /// Closes every log and directory in good order, so that the next start recovers nothing. `broker_epoch` is
+    /// written into `.kafka_cleanshutdown`; -1 when there is none. May block for as long as the disk takes.
+    pub fn close(&self, broker_epoch: i64) {
+        self.inner.drive_disks();
+        let upkeep = self.inner.upkeep.lock().take();
+        if let Some(upkeep) = upkeep {
+            upkeep.abort();
+        }
+        for home in &self.inner.homes {
+            home.close(broker_epoch);
+            home.directory.stop();
+        }
+        let threads = std::mem::take(&mut *self.inner.disk_threads.lock());
+        threads.into_iter().for_each(Thread::join);
+        for home in &self.inner.homes {
+            home.lock.lock().take();
+        }
+    }
+
+    /// Faults for tests to switch on.
+    #[cfg(feature = "sim")]
+    pub fn faults(&self) -> &Faults {
+        &self.inner.faults
+    }
+}
+
+impl Inner {
+    fn start(self: &Arc<Inner>, wanted: &Arc<Notify>, shutdown: Shutdown) -> Result<(), Error> {
+        for home in &self.homes {
+            let directory = home.directory.clone();
+            let mut ring = Ring::probe(&self.disk, self.settings.io_uring);
+            let thread = task::spawn_thread("log-disk", move || {
+                while directory.wait_for_work() {
+                    writer::turn(&directory, &mut ring);
+                }
+            });
+            let thread = thread.map_err(|error| Error::io(&home.directory.path, error))?;
+            self.disk_threads.lock().push(thread);
+        }
+        let (inner, wanted) = (self.clone(), wanted.clone());
+        *self.upkeep.lock() = Some(task::spawn("log-upkeep", async move {
+            while !shutdown.is_triggered() {
+                let tended = inner.clone();
+                let next = task::run_blocking(move || tended.tend()).await;
+                tokio::select! {
+                    () = wanted.notified() => {}
+                    () = inner.clock.sleep_until(next) => {}
+                    () = shutdown.triggered() => {}
+                }
+            }
+        }));
+        Ok(())
+    }
+
+    fn drive_disks(&self) -> bool {
+        let mut worked = false;
+        for home in &self.homes {
+            if let Some(ring) = &home.driven {
+                let mut ring = ring.lock();
+                while writer::turn(&home.directory, &mut ring) {
+                    worked = true;
+                }
+            }
+        }
+        worked
+    }
+
+    fn open_existing(
+        &self,
+        home: &Arc<Home>,
+        (partition, topic_id): (&TopicPartition, TopicId),
+        found: FoundFolder,
+        config: Arc<TopicConfig>,
+    ) -> Result<Arc<Log>, Error> {
+        let place = Place::new(found.path.clone());
+        let recovered = home.unopened.lock().recovered.remove(partition);
+        let recovered = match recovered {
+            Some(recovered) => recovered?,
+            None => open_clean(home, partition, &place)?,
+        };
+        if found.topic_id.is_none() {
+            write_partition_metadata(&self.disk, &found.path, topic_id)?;
+        }
+        let high_watermark = home.unopened.lock().high_watermarks.get(partition).copied();
+        let log = Log::assemble(
+            (partition.clone(), topic_id),
+            (home.directory.clone(), place),
+            config,
+            recovered,
+            high_watermark.unwrap_or(Offset::ZERO),
+        );
+        home.forget(partition);
+        home.directory.open.lock().insert(partition.clone(), log.clone());
+        Ok(log)
+    }
+
+    fn create(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        config: Arc<TopicConfig>,
+    ) -> Result<Arc<Log>, Error> {
+        let home = self.choose_home(partition)?;
+        let path = home.directory.path.join(layout::folder_name(partition));
+        durable::create_dir(&self.disk, &path).map_err(|error| Error::io(&path, error))?;
+        write_partition_metadata(&self.disk, &path, topic_id)?;
+        let place = Place::new(path);
+        let segments = vec![Segment::fresh(place.clone(), Offset::ZERO)];
+        let fresh = Recovered { segments, start: Offset::ZERO, end: Offset::ZERO };
+        let identity = (partition.clone(), topic_id);
+        let log = Log::assemble(identity, (home.directory.clone(), place), config, fresh, Offset::ZERO);
+        home.directory.open.lock().insert(partition.clone(), log.clone());
+        Ok(log)
+    }
+
+    fn choose_home(&self, partition: &TopicPartition) -> Result<&Arc<Home>, Error> {
+        let is_metadata = &*partition.topic == METADATA_TOPIC;
+        let own = self.homes.iter().find(|home| *home.directory.path == *self.settings.metadata_log_dir);
+        if let Some(home) = own.filter(|_| is_metadata) {
+            home.directory.check()?;
+            return Ok(home);
+        }
+        let count = |home: &Home| home.directory.open.lock().len() + home.unopened.lock().found.len();
+        let online = self.homes.iter().filter(|home| home.directory.check().is_ok());
+        online.min_by_key(|home| count(home)).ok_or(Error::NoDirectory)
+    }
+}
+
+const METADATA_TOPIC: &str = "__cluster_metadata";
+
+impl Home {
+    /// A partition is open (or gone): it is no longer among the unopened.
+    fn forget(&self, partition: &TopicPartition) {
+        let mut unopened = self.unopened.lock();
+        unopened.found.remove(partition);
+        unopened.recovered.remove(partition);
+        unopened.recovery_points.remove(partition);
+        unopened.log_starts.remove(partition);
+        unopened.high_watermarks.remove(partition);
+    }
+
+    fn close(&self, broker_epoch: i64) {
+        let mut clean = self.unopened.lock().recovered.values().all(Result::is_ok);
+        for log in self.directory.logs() {
+            if let Err(error) = log.close() {
+                tracing::warn!(partition = %log.partition(), %error, "not closed in good order");
+                clean = false;
+            }
+        }
+        self.write_recovery_points();
+        self.write_log_starts();
+        self.write_high_watermarks();
+        if clean
+            && self.directory.check().is_ok()
+            && let Err(error) = self.write_clean_mark(broker_epoch)
+        {
+            tracing::warn!(directory = %self.directory.path.display(), %error, "cannot mark the clean shutdown");
+        }
+    }
+}
+
+/// A log after a clean shutdown: listed, not read. Without a checkpoint that fits, it is recovered after all.
+fn open_clean(home: &Home, partition: &TopicPartition, place: &Arc<Place>) -> Result<Recovered, Error> {
+    let (start, checkpoint) = {
+        let unopened = home.unopened.lock();
+        let start = unopened.log_starts.get(partition).copied().unwrap_or(Offset::ZERO);
+        (start, unopened.recovery_points.get(partition).copied())
+    };
+    let listing = load::list(&home.directory, place)?;
+    let Some(first_base) = listing.segments.first().map(|segment| segment.base) else {
+        let end = start.max(checkpoint.unwrap_or(Offset::ZERO));
+        if end > start {
+            tracing::warn!(%partition, %end, "the partition's segments are gone, beginning at its last known end");
+        }
+        let segments = vec![Segment::fresh(place.clone(), end)];
+        return Ok(Recovered { segments, start: end, end });
+    };
+    let start = start.max(first_base);
+    let last = listing.segments.last().cloned();
+    let fits = |end: &Offset| {
+        let last_fits = last
+            .as_ref()
+            .is_some_and(|last| if last.size() == 0 { *end == last.base } else { *end > last.base });
+        last_fits && *end >= start
+    };
+    match checkpoint.filter(fits) {
+        Some(end) => Ok(Recovered { segments: listing.segments, start, end }),
+        None => recover(&home.directory, place, start, checkpoint.unwrap_or(Offset::ZERO)),
+    }
+}
+
+type Opened = (Vec<Home>, Vec<(PathBuf, Arc<str>)>, String);
+
+fn open_homes(services: &Services, settings: &StorageSettings) -> Result<Opened, Error> {
+    let owner = Owner { node_id: settings.node_id, cluster_id: settings.cluster_id.clone() };
+    let mut failed: Vec<(PathBuf, Error)> = Vec::new();
+    let mut locked = Vec::new();
+    for path in directories(settings) {
+        match home::lock(services, &path, &owner) {
+            Ok(home) => locked.push(home),
+            Err(error @ Error::Io { .. }) => failed.push((path, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    let known = locked.iter().find_map(|home| home.meta.as_ref().map(|meta| meta.0.cluster_id.clone()));
+    let cluster_id = owner.cluster_id.or(known).unwrap_or_else(|| TopicId::random().to_string());
+    let mut homes = Vec::new();
+    for locked in locked {
+        let path = locked.path.clone();
+        match locked.open(services, &cluster_id, owner.node_id) {
+            Ok(home) => homes.push(home),
+            Err(error @ Error::Io { .. }) => failed.push((path, error)),
+            Err(error) => return Err(error),
+        }
+    }
+    for (path, error) in &failed {
+        tracing::error!(directory = %path.display(), %error, "log directory is offline");
+    }
+    if homes.is_empty() {
+        return Err(failed.into_iter().next().map_or(Error::NoDirectory, |failed| failed.1));
+    }
+    let failed = failed.into_iter().map(|(path, error)| (path, error.to_string().into())).collect();
+    Ok((homes, failed, cluster_id))
+}
+
+/// The log directories, and the metadata log's when it is another one.
+fn directories(settings: &StorageSettings) -> Vec<PathBuf> {
+    let mut paths = settings.log_dirs.clone();
+    if !paths.contains(&settings.metadata_log_dir) {
+        paths.push(settings.metadata_log_dir.clone());
+    }
+    paths
+}
+
+fn refuse_duplicates(homes: &[Home]) -> Result<(), Error> {
+    let mut seen: Vec<(TopicPartition, PathBuf)> = Vec::new();
+    for home in homes {
+        let unopened = home.unopened.lock();
+        for (partition, found) in &unopened.found {
+            if let Some((_, first)) = seen.iter().find(|(known, _)| known == partition) {
+                let partition = partition.to_string();
+                return Err(Error::Duplicate { partition, first: first.clone(), second: found.path.clone() });
+            }
+        }
+        seen.extend(unopened.found.iter().map(|(partition, found)| (partition.clone(), found.path.clone())));
+    }
+    Ok(())
+}
+
+/// Recovers the directories that were not closed in good order, each on its own threads.
+fn recover_unclean(homes: &[Arc<Home>], settings: &StorageSettings, threads: Threads) -> Result<(), Error> {
+    let per_home = match threads {
+        Threads::Own => usize::try_from(settings.recovery_threads).unwrap_or(1).max(1),
+        Threads::Driven => 1,
+    };
+    let mut running = Vec::new();
+    for home in homes {
+        if home.take_clean_mark()? {
+            continue;
+        }
+        let recover = {
+            let home = home.clone();
+            move || {
+                if let Err(error) = home.recover_all(per_home) {
+                    home.directory.fail(&format!("recovery failed: {error}"));
+                }
+                home.write_recovery_points();
+            }
+        };
+        if threads == Threads::Own && homes.len() > 1 {
+            let thread = task::spawn_thread("log-recovery", recover);
+            running.push(thread.map_err(|error| Error::io(&home.directory.path, error))?);
+        } else {
+            recover();
+        }
+    }
+    running.into_iter().for_each(Thread::join);
+    Ok(())
+}
+
+fn check_topic_id(path: &Path, found: Option<TopicId>, expected: TopicId) -> Result<(), Error> {
+    match found.filter(|found| *found != expected) {
+        None => Ok(()),
+        Some(found) => Err(Error::WrongTopicId {
+            path: path.to_owned(),
+            found: found.to_string(),
+            expected: expected.to_string(),
+        }),
+    }
+}
+
+fn write_partition_metadata(disk: &Disk, folder: &Path, topic_id: TopicId) -> Result<(), Error> {
+    let file = folder.join(layout::PARTITION_METADATA);
+    let text = checkpoint::encode_partition_metadata(topic_id);
+    checkpoint::write_text(disk, &file, &text).map_err(|error| Error::io(&file, error))
+}

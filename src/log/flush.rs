@@ -1,0 +1,227 @@
+//! Bringing a log to stable storage as a whole: data, indexes, epochs, producer snapshot; then the recovery point
+//! moves (`UnifiedLog.flush`).
+//!
+//! Appends go on meanwhile: what is to be written is captured under the lock, the I/O happens outside it.
+
+use crate::base::Offset;
+use crate::io::disk::Open;
+use crate::log::Core;
+use crate::log::Log;
+use crate::log::aborted_index;
+use crate::log::checkpoint::write_text;
+use crate::log::error::Error;
+use crate::log::layout;
+use crate::log::layout::FileName;
+use crate::log::layout::Intermediate;
+use crate::log::layout::Kind;
+use crate::log::producer_snapshot;
+use crate::log::segment::Segment;
+use crate::log::segment::write_whole;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// What a flush brings to disk.
+struct Capture {
+    target: Offset,
+    generation: u64,
+    /// Segments with indexes in memory: closed ones give them up, the last one goes on with them.
+    unsealed: Vec<Arc<Segment>>,
+    dirty: Vec<Arc<Segment>>,
+    epochs: Option<String>,
+    snapshots: Vec<(Offset, Vec<u8>)>,
+}
+
+impl Log {
+    /// Makes everything appended so far safe, with indexes and producer state, and moves the recovery point there.
+    ///
+    /// # Errors
+    /// [`Error::Offline`] (a failed sync takes the directory offline), [`Error::Full`], [`Error::Closed`],
+    /// [`Error::TakenBack`] when appends failed meanwhile.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.check_online()?;
+        let _shape = self.shape.lock();
+        self.flush_shaped()
+    }
+
+    /// As [`Log::flush`]; the caller holds the `shape` lock.
+    pub(crate) fn flush_shaped(&self) -> Result<(), Error> {
+        let Some(capture) = self.capture()? else { return Ok(()) };
+        let result = self.write_capture(&capture);
+        let mut core = self.core.lock();
+        match result {
+            Ok(()) => self.flushed(&mut core, capture),
+            Err(error) => {
+                if let Some(warm) = core.warm.as_mut() {
+                    warm.epochs_dirty |= capture.epochs.is_some();
+                    warm.snapshots.splice(0..0, capture.snapshots);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// What is to be flushed, once it is written to the files; `None` when there is nothing.
+    fn capture(&self) -> Result<Option<Capture>, Error> {
+        let mut core = self.core.lock();
+        if core.closed {
+            return Err(Error::Closed);
+        }
+        if core.warm.is_none() {
+            return Ok(None);
+        }
+        let (target, generation) = (core.next, core.generation);
+        while self.published.offset() < target {
+            core.blocked += 1;
+            self.round_ended.wait(&mut core);
+            core.blocked -= 1;
+            self.check_online()?;
+            if core.generation != generation {
+                return Err(Error::TakenBack);
+            }
+        }
+        let segments = self.view.load();
+        let unsealed: Vec<Arc<Segment>> =
+            segments.iter().filter(|segment| segment.tail.load().is_some()).cloned().collect();
+        let dirty = core.dirty.clone();
+        let unchanged = target == self.recovery_point() && unsealed.len() <= 1 && dirty.is_empty();
+        let Some(warm) = core.warm.as_mut() else { return Ok(None) };
+        if unchanged && !warm.epochs_dirty && warm.snapshots.is_empty() && warm.last_snapshot == Some(target)
+        {
+            return Ok(None);
+        }
+        let mut snapshots = std::mem::take(&mut warm.snapshots);
+        // The producers' state is that of the log's next offset; appends may have gone on while we waited.
+        let next = core.next;
+        let Some(warm) = core.warm.as_mut() else { return Ok(None) };
+        if next == target && warm.last_snapshot != Some(target) && snapshots.iter().all(|had| had.0 != target)
+        {
+            snapshots.push((target, producer_snapshot::encode(&warm.producers)));
+        }
+        let epochs = std::mem::take(&mut warm.epochs_dirty).then(|| warm.epochs.encode());
+        Ok(Some(Capture { target, generation, unsealed, dirty, epochs, snapshots }))
+    }
+
+    fn write_capture(&self, capture: &Capture) -> Result<(), Error> {
+        let active = self.active_segment();
+        for segment in &capture.unsealed {
+            if !Arc::ptr_eq(segment, &active) {
+                self.on_disk(Kind::Log, segment, segment.trim(&self.directory))?;
+            }
+        }
+        for segment in capture.dirty.iter().chain(&capture.unsealed).filter(|segment| segment.exists()) {
+            let file = segment.file(&self.directory);
+            let file = self.on_disk(Kind::Log, segment, file)?;
+            self.synced_or_offline(&segment.path(Kind::Log), file.sync_data())?;
+        }
+        let names: Vec<Arc<Segment>> = capture.unsealed.iter().chain(&capture.dirty).cloned().collect();
+        self.synced_or_offline(&self.place.path(), self.sync_names(&names))?;
+        for segment in &capture.unsealed {
+            self.write_index_files(segment)?;
+        }
+        let dir = self.place.path();
+        for (offset, bytes) in &capture.snapshots {
+            write_whole(&self.directory, &layout::file_path(&dir, *offset, Kind::Snapshot), bytes)
+                .map_err(|error| self.full_or(error))?;
+        }
+        if let Some(epochs) = &capture.epochs {
+            let path = dir.join(layout::LEADER_EPOCHS);
+            let written = write_text(&self.directory.disk, &path, epochs);
+            written.map_err(|error| self.full_or(Error::io(&path, error)))?;
+        }
+        Ok(())
+    }
+
+    fn flushed(&self, core: &mut Core, capture: Capture) -> Result<(), Error> {
+        if core.generation != capture.generation {
+            return Err(Error::TakenBack);
+        }
+        self.recovery_point.fetch_max(capture.target.0, Ordering::AcqRel);
+        core.synced = core.synced.max(capture.target);
+        core.last_sync = self.directory.clock.wall();
+        if core.next == capture.target {
+            core.dirty.clear();
+            core.unsynced_records = 0;
+        }
+        let active = self.active_segment();
+        for segment in capture.unsealed.iter().filter(|segment| !Arc::ptr_eq(segment, &active)) {
+            // Appends beyond the target went to later segments, so a closed one is complete.
+            segment.tail.store(None);
+            core.dirty.retain(|dirty| !Arc::ptr_eq(dirty, segment));
+        }
+        if let Some(warm) = core.warm.as_mut()
+            && let Some(newest) = capture.snapshots.last()
+        {
+            warm.last_snapshot = Some(newest.0);
+        }
+        self.announce(core);
+        if !capture.snapshots.is_empty() {
+            self.remove_stray_snapshots(capture.target)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a segment's indexes from memory into their files, synced.
+    pub(crate) fn write_index_files(&self, segment: &Segment) -> Result<(), Error> {
+        if let Some(tail) = segment.tail.load().as_ref() {
+            let offsets = tail.offsets.encode_from(0);
+            let times = tail.times.lock().encode_from(0);
+            self.write_synced(&segment.path(Kind::Index), &offsets)?;
+            self.write_synced(&segment.path(Kind::TimeIndex), &times)?;
+        }
+        let aborted: Vec<u8> =
+            segment.aborted(&self.directory)?.iter().flat_map(aborted_index::encode).collect();
+        let path = segment.path(Kind::AbortedIndex);
+        let there = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
+        let length = u64::try_from(aborted.len()).unwrap_or(u64::MAX);
+        if there.map_or(0, |stat| stat.length) != length {
+            self.write_synced(&path, &aborted)?;
+        }
+        Ok(())
+    }
+
+    fn write_synced(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+        write_whole(&self.directory, path, bytes).map_err(|error| self.full_or(error))?;
+        let file = self.directory.disk.open(path, Open::ReadWrite).map_err(|error| Error::io(path, error))?;
+        self.synced_or_offline(path, file.sync_data())
+    }
+
+    /// Snapshots that belong to no segment and are not the newest go, as in Kafka.
+    fn remove_stray_snapshots(&self, newest: Offset) -> Result<(), Error> {
+        let dir = self.place.path();
+        let segments = self.view.load();
+        for entry in self.directory.disk.list(&dir).map_err(|error| Error::io(&dir, error))? {
+            let Some(name) = entry.name.to_str().and_then(FileName::parse) else { continue };
+            let of_segment = segments.iter().any(|segment| segment.base == name.base);
+            let stray = name.kind == Kind::Snapshot && name.state == Intermediate::None && name.base < newest;
+            if stray && !of_segment {
+                let path = layout::file_path(&dir, name.base, name.kind);
+                self.directory.disk.remove_file(&path).map_err(|error| Error::io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A failed sync takes the directory offline.
+    fn synced_or_offline(&self, path: &Path, synced: io::Result<()>) -> Result<(), Error> {
+        synced.map_err(|error| {
+            self.directory.fail(&format!("sync of {} failed: {error}", path.display()));
+            Error::io(path, error)
+        })
+    }
+
+    fn on_disk<T>(&self, kind: Kind, segment: &Segment, result: io::Result<T>) -> Result<T, Error> {
+        result.map_err(|error| self.full_or(Error::io(&segment.path(kind), error)))
+    }
+
+    /// An error of a full device as such.
+    fn full_or(&self, error: Error) -> Error {
+        match error {
+            Error::Io { source, .. } if crate::log::writer::is_full(&source) => {
+                Error::Full { dir: self.directory.path.clone() }
+            }
+            error => error,
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! One log directory as [`Dirs`](crate::log::Dirs) keeps it: its lock, the partitions found in it, its checkpoints.
+
+use crate::base::BrokerId;
+use crate::base::Offset;
+use crate::base::TopicId;
+use crate::base::TopicPartition;
+use crate::io::disk::DirLock;
+use crate::io::durable;
+use crate::io::ring::Ring;
+use crate::io::task;
+use crate::log::checkpoint;
+use crate::log::checkpoint::Offsets;
+use crate::log::directory::Directory;
+use crate::log::directory::Services;
+use crate::log::directory::Trash;
+use crate::log::error::Error;
+use crate::log::layout;
+use crate::log::layout::Folder;
+use crate::log::meta::DirectoryId;
+use crate::log::meta::Meta;
+use crate::log::recover::Recovered;
+use crate::log::recover::recover;
+use crate::log::segment::Place;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A partition's folder that is not open (yet).
+#[derive(Clone, Debug)]
+pub(crate) struct FoundFolder {
+    pub(crate) topic_id: Option<TopicId>,
+    pub(crate) path: PathBuf,
+}
+
+/// What is known of partitions that are not open.
+#[derive(Debug, Default)]
+pub(crate) struct Unopened {
+    /// The broker's epoch at the last clean shutdown.
+    pub(crate) broker_epoch: Option<i64>,
+    pub(crate) found: BTreeMap<TopicPartition, FoundFolder>,
+    pub(crate) recovered: BTreeMap<TopicPartition, Result<Recovered, Error>>,
+    pub(crate) recovery_points: Offsets,
+    pub(crate) log_starts: Offsets,
+    pub(crate) high_watermarks: Offsets,
+}
+
+/// One log directory.
+#[derive(Debug)]
+pub(crate) struct Home {
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) unopened: Mutex<Unopened>,
+    /// The ring, where no thread of its own drives it.
+    pub(crate) driven: Option<Mutex<Ring>>,
+    written: Mutex<BTreeMap<&'static str, String>>,
+    /// Held until the directory is closed.
+    pub(crate) lock: Mutex<Option<DirLock>>,
+}
+
+/// Whose directory it must be.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner {
+    pub(crate) node_id: BrokerId,
+    pub(crate) cluster_id: Option<String>,
+}
+
+/// A directory that is locked and whose `meta.properties` was read.
+pub(crate) struct Locked {
+    pub(crate) path: PathBuf,
+    pub(crate) meta: Option<(Meta, bool)>,
+    lock: DirLock,
+}
+
+/// Makes, locks and identifies a log directory.
+pub(crate) fn lock(services: &Services, path: &Path, owner: &Owner) -> Result<Locked, Error> {
+    let disk = &services.disk;
+    let io = |error| Error::io(path, error);
+    if disk.stat(path).map_err(io)?.is_none() {
+        durable::create_dir(disk, path).map_err(io)?;
+    }
+    let lock = disk.lock(path).map_err(io)?.ok_or_else(|| Error::Locked(path.to_owned()))?;
+    let file = path.join(layout::META_PROPERTIES);
+    let wrong = |reason: String| Error::Meta { path: file.clone(), reason };
+    let text = checkpoint::read_text(disk, &file).map_err(|error| Error::io(&file, error))?;
+    let meta = match text {
+        Some(text) => {
+            let meta = Meta::parse(&text).map_err(wrong)?;
+            if meta.node_id != owner.node_id {
+                return Err(wrong(format!("node.id {} does not match {}", meta.node_id, owner.node_id)));
+            }
+            Some((meta, Meta::has_directory_id(&text)))
+        }
+        None => None,
+    };
+    Ok(Locked { path: path.to_owned(), meta, lock })
+}
+
+impl Locked {
+    /// Opens the directory for the cluster it belongs to from now on.
+    pub(crate) fn open(
+        self,
+        services: &Services,
+        cluster_id: &str,
+        node_id: BrokerId,
+    ) -> Result<Home, Error> {
+        let file = self.path.join(layout::META_PROPERTIES);
+        let meta = match self.meta {
+            Some((meta, _)) if meta.cluster_id != cluster_id => {
+                let reason = format!("cluster.id {} does not match {cluster_id}", meta.cluster_id);
+                return Err(Error::Meta { path: file, reason });
+            }
+            Some((meta, true)) => meta,
+            known => {
+                let meta = known.map_or_else(
+                    || Meta {
+                        cluster_id: cluster_id.to_owned(),
+                        node_id,
+                        directory_id: DirectoryId::random(),
+                    },
+                    |known| known.0,
+                );
+                let text = meta.encode(services.clock.wall());
+                checkpoint::write_text(&services.disk, &file, &text)
+                    .map_err(|error| Error::io(&file, error))?;
+                meta
+            }
+        };
+        let directory = Directory::new(&self.path, meta.directory_id, services);
+        let home = Home {
+            directory,
+            unopened: Mutex::new(Unopened::default()),
+            driven: None,
+            written: Mutex::new(BTreeMap::new()),
+            lock: Mutex::new(Some(self.lock)),
+        };
+        home.find()?;
+        Ok(home)
+    }
+}
+
+impl Home {
+    /// Reads what is in the directory: partitions, leftovers, checkpoints. Foreign entries are left alone.
+    fn find(&self) -> Result<(), Error> {
+        let directory = &self.directory;
+        let path = &directory.path;
+        let mut unopened = self.unopened.lock();
+        for entry in directory.disk.list(path).map_err(|error| Error::io(path, error))? {
+            let full = path.join(&entry.name);
+            let name = entry.name.to_string_lossy();
+            let folder = if entry.is_dir { Folder::parse(&name) } else { Folder::Foreign };
+            match folder {
+                Folder::Partition(partition) => {
+                    let topic_id = self.read_topic_id(&full);
+                    unopened.found.insert(partition, FoundFolder { topic_id, path: full });
+                }
+                Folder::Deleted => {
+                    let due = directory.clock.now();
+                    directory.trash.lock().push(Trash { due, paths: vec![full] });
+                }
+                Folder::Future(partition) => {
+                    tracing::warn!(path = %full.display(), %partition, "leaving an unfinished move between log directories as it is");
+                }
+                Folder::Stray => {
+                    tracing::warn!(path = %full.display(), "leaving a partition that was set aside as it is");
+                }
+                Folder::Foreign if layout::is_well_known(&name) => {}
+                Folder::Foreign => {
+                    tracing::warn!(path = %full.display(), "not a partition, leaving it as it is")
+                }
+            }
+        }
+        unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS);
+        unopened.log_starts = self.read_offsets(layout::LOG_STARTS);
+        unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS);
+        Ok(())
+    }
+
+    fn read_topic_id(&self, folder: &Path) -> Option<TopicId> {
+        let file = folder.join(layout::PARTITION_METADATA);
+        match checkpoint::read_text(&self.directory.disk, &file) {
+            Ok(Some(text)) => {
+                let id = checkpoint::parse_partition_metadata(&text);
+                if id.is_none() {
+                    tracing::warn!(file = %file.display(), "no topic id in it");
+                }
+                id
+            }
+            Ok(None) => None,
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "cannot read the topic id");
+                None
+            }
+        }
+    }
+
+    /// A checkpoint that cannot be read counts as empty: then more is recovered than needed, nothing is lost.
+    fn read_offsets(&self, name: &str) -> Offsets {
+        let file = self.directory.path.join(name);
+        let text = match checkpoint::read_text(&self.directory.disk, &file) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Offsets::new(),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "cannot read checkpoint");
+                return Offsets::new();
+            }
+        };
+        checkpoint::parse_offsets(&text).unwrap_or_else(|| {
+            tracing::warn!(file = %file.display(), "not a whole checkpoint, starting without");
+            Offsets::new()
+        })
+    }
+
+    /// Whether the last process closed the directory in good order. The mark is removed: should this process crash
+    /// from now on, the next one recovers.
+    pub(crate) fn take_clean_mark(&self) -> Result<bool, Error> {
+        let file = self.directory.path.join(layout::CLEAN_SHUTDOWN);
+        let io = |error| Error::io(&file, error);
+        let Some(text) = checkpoint::read_text(&self.directory.disk, &file).map_err(io)? else {
+            return Ok(false);
+        };
+        self.unopened.lock().broker_epoch =
+            checkpoint::parse_clean_shutdown(&text).filter(|epoch| *epoch >= 0);
+        durable::remove(&self.directory.disk, &file).map_err(io)?;
+        Ok(true)
+    }
+
+    /// Says that the directory was closed in good order (KIP-966: with the broker's epoch).
+    pub(crate) fn write_clean_mark(&self, broker_epoch: i64) -> Result<(), Error> {
+        let file = self.directory.path.join(layout::CLEAN_SHUTDOWN);
+        let text = checkpoint::encode_clean_shutdown(broker_epoch);
+        checkpoint::write_text(&self.directory.disk, &file, &text).map_err(|error| Error::io(&file, error))
+    }
+
+    /// Recovers every partition found, on this many threads.
+    pub(crate) fn recover_all(self: &Arc<Home>, threads: usize) -> Result<(), Error> {
+        let partitions: Vec<TopicPartition> = self.unopened.lock().found.keys().cloned().collect();
+        let total = partitions.len();
+        if total == 0 {
+            return Ok(());
+        }
+        tracing::info!(directory = %self.directory.path.display(), partitions = total, "recovering after an unclean shutdown");
+        let waiting = Arc::new(Mutex::new(partitions.into_iter()));
+        let mut running = Vec::new();
+        for _ in 1..threads.min(total) {
+            let (home, waiting) = (self.clone(), waiting.clone());
+            let thread = task::spawn_thread("log-recovery", move || home.recover_waiting(&waiting, total));
+            running.push(thread.map_err(|error| Error::io(&self.directory.path, error))?);
+        }
+        self.recover_waiting(&waiting, total);
+        running.into_iter().for_each(task::Thread::join);
+        Ok(())
+    }
+
+    fn recover_waiting(&self, waiting: &Mutex<std::vec::IntoIter<TopicPartition>>, total: usize) {
+        loop {
+            let (partition, left) = {
+                let mut waiting = waiting.lock();
+                let Some(partition) = waiting.next() else { return };
+                (partition, waiting.len())
+            };
+            let recovered = self.recover_one(&partition);
+            if let Err(error) = &recovered {
+                tracing::error!(%partition, %error, "cannot recover partition");
+            }
+            let mut unopened = self.unopened.lock();
+            if let Ok(recovered) = &recovered {
+                unopened.recovery_points.insert(partition.clone(), recovered.end);
+            }
+            unopened.recovered.insert(partition, recovered);
+            if left > 0 && left % 1000 == 0 {
+                tracing::info!(directory = %self.directory.path.display(), left, total, "recovering");
+            }
+        }
+    }
+
+    fn recover_one(&self, partition: &TopicPartition) -> Result<Recovered, Error> {
+        let (path, start, recovery_point) = {
+            let unopened = self.unopened.lock();
+            let path = unopened.found.get(partition).map(|found| found.path.clone());
+            let offset = |of: &Offsets| of.get(partition).copied().unwrap_or(Offset::ZERO);
+            (path, offset(&unopened.log_starts), offset(&unopened.recovery_points))
+        };
+        let path = path.unwrap_or_else(|| self.directory.path.join(layout::folder_name(partition)));
+        recover(&self.directory, &Place::new(path), start, recovery_point)
+    }
+
+    /// Writes `recovery-point-offset-checkpoint`.
+    pub(crate) fn write_recovery_points(&self) {
+        let mut offsets = self.unopened.lock().recovery_points.clone();
+        for log in self.directory.logs() {
+            offsets.insert(log.partition().clone(), log.recovery_point());
+        }
+        self.write_offsets(layout::RECOVERY_POINTS, &offsets);
+    }
+
+    /// Writes `log-start-offset-checkpoint`: logs that start above their first segment, as in Kafka.
+    pub(crate) fn write_log_starts(&self) {
+        let mut offsets = self.unopened.lock().log_starts.clone();
+        for log in self.directory.logs() {
+            if log.starts_inside_segment() {
+                offsets.insert(log.partition().clone(), log.log_start_offset());
+            }
+        }
+        self.write_offsets(layout::LOG_STARTS, &offsets);
+    }
+
+    /// Writes `replication-offset-checkpoint`.
+    pub(crate) fn write_high_watermarks(&self) {
+        let mut offsets = self.unopened.lock().high_watermarks.clone();
+        for log in self.directory.logs() {
+            offsets.insert(log.partition().clone(), log.high_watermark());
+        }
+        self.write_offsets(layout::HIGH_WATERMARKS, &offsets);
+    }
+
+    /// Writes a checkpoint when it changed; one that cannot be written is tried again next time.
+    fn write_offsets(&self, name: &'static str, offsets: &Offsets) {
+        let text = checkpoint::encode_offsets(offsets);
+        let mut written = self.written.lock();
+        if written.get(name) == Some(&text) || self.directory.check().is_err() {
+            return;
+        }
+        let file = self.directory.path.join(name);
+        match checkpoint::write_text(&self.directory.disk, &file, &text) {
+            Ok(()) => {
+                written.insert(name, text);
+            }
+            Err(error) if is_sync_or_device(&error) => {
+                self.directory.fail(&format!("writing {} failed: {error}", file.display()));
+            }
+            Err(error) => tracing::warn!(file = %file.display(), %error, "cannot write checkpoint"),
+        }
+    }
+}
+
+/// Whether an error of a checkpoint says that the device is broken rather than full.
+fn is_sync_or_device(error: &io::Error) -> bool {
+    !crate::log::writer::is_full(error)
+}

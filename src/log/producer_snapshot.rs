@@ -1,0 +1,153 @@
+//! Producer state in a file: `<offset>.snapshot` (schema `ProducerSnapshot`, version 1).
+//!
+//! ```text
+//! [ version: i16 = 1 ][ CRC-32C of all that follows: u32 ][ count: i32 ]
+//! then, for each producer (46 bytes, big endian):
+//! [ id: i64 ][ epoch: i16 ][ last sequence: i32 ][ last offset: i64 ][ offset delta: i32 ]
+//! [ timestamp: i64 ][ coordinator epoch: i32 ][ first offset of the open transaction: i64, -1 if none ]
+//! ```
+
+use crate::base::Offset;
+use crate::base::ProducerId;
+use crate::base::Timestamp;
+use crate::log::producers::Batch;
+use crate::log::producers::Producers;
+use crate::log::producers::State;
+use crc_fast::CrcAlgorithm;
+use std::collections::VecDeque;
+
+const VERSION: i16 = 1;
+const HEAD_SIZE: usize = 6;
+const ENTRY_SIZE: usize = 46;
+/// A snapshot larger than this is refused: 20 million producers.
+pub(crate) const SIZE_MAX: u64 = 1 << 30;
+
+/// The file's bytes. Only the last batch of a producer is kept, as in Kafka.
+pub(crate) fn encode(producers: &Producers) -> Vec<u8> {
+    let mut body = vec![0; 4];
+    let mut count: i32 = 0;
+    let mut states: Vec<(ProducerId, &State)> = producers.states().collect();
+    states.sort_by_key(|(id, _)| *id);
+    for (id, state) in states {
+        let last = state.batches.back();
+        body.extend(id.0.to_be_bytes());
+        body.extend(state.epoch.to_be_bytes());
+        body.extend(state.last_sequence().to_be_bytes());
+        body.extend(last.map_or(-1, |batch| batch.last_offset.0).to_be_bytes());
+        body.extend(last.map_or(0, |batch| batch.offset_delta).to_be_bytes());
+        body.extend(state.last_timestamp.0.to_be_bytes());
+        body.extend(state.coordinator_epoch.to_be_bytes());
+        body.extend(state.transaction_start.map_or(-1, |start| start.0).to_be_bytes());
+        count = count.saturating_add(1);
+    }
+    if let Some(place) = body.first_chunk_mut::<4>() {
+        *place = count.to_be_bytes();
+    }
+    let mut bytes = Vec::with_capacity(HEAD_SIZE + body.len());
+    bytes.extend(VERSION.to_be_bytes());
+    bytes.extend(crc32c(&body).to_be_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+/// Reads a file; what is wrong with it otherwise.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Producers, &'static str> {
+    let version = bytes.first_chunk::<2>().map(|version| i16::from_be_bytes(*version));
+    if version != Some(VERSION) {
+        return Err("unknown version");
+    }
+    let stored = bytes.get(2..HEAD_SIZE).and_then(|crc| crc.try_into().ok()).map(u32::from_be_bytes);
+    let body = bytes.get(HEAD_SIZE..).ok_or("too short")?;
+    if stored != Some(crc32c(body)) {
+        return Err("checksum does not match");
+    }
+    let (count, entries) = body.split_first_chunk::<4>().ok_or("too short")?;
+    let count = usize::try_from(i32::from_be_bytes(*count)).map_err(|_| "negative count")?;
+    if count.checked_mul(ENTRY_SIZE) != Some(entries.len()) {
+        return Err("length does not match the count");
+    }
+    let mut producers = Producers::default();
+    for entry in entries.chunks_exact(ENTRY_SIZE) {
+        let (id, state) = decode_entry(entry).ok_or("entry out of range")?;
+        producers.restore(id, state);
+    }
+    Ok(producers)
+}
+
+fn decode_entry(entry: &[u8]) -> Option<(ProducerId, State)> {
+    let long = |at: usize| -> Option<i64> {
+        Some(i64::from_be_bytes(entry.get(at..at.checked_add(8)?)?.try_into().ok()?))
+    };
+    let int = |at: usize| -> Option<i32> {
+        Some(i32::from_be_bytes(entry.get(at..at.checked_add(4)?)?.try_into().ok()?))
+    };
+    let last_offset = Offset(long(14)?);
+    let timestamp = Timestamp(long(26)?);
+    let offset_delta = int(22)?;
+    let start = long(38)?;
+    let mut batches = VecDeque::new();
+    if last_offset >= Offset::ZERO {
+        if offset_delta < 0 {
+            return None;
+        }
+        batches.push_back(Batch { last_sequence: int(10)?, last_offset, offset_delta, timestamp });
+    }
+    let state = State {
+        epoch: i16::from_be_bytes(entry.get(8..10)?.try_into().ok()?),
+        coordinator_epoch: int(34)?,
+        last_timestamp: timestamp,
+        transaction_start: (start >= 0).then_some(Offset(start)),
+        batches,
+    };
+    Some((ProducerId(long(0)?), state))
+}
+
+fn crc32c(bytes: &[u8]) -> u32 {
+    let sum = crc_fast::checksum(CrcAlgorithm::Crc32Iscsi, bytes);
+    u32::try_from(sum).expect("a 32-bit checksum fits 32 bits")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn producers() -> Producers {
+        let mut producers = Producers::default();
+        let batch =
+            Batch { last_sequence: 9, last_offset: Offset(99), offset_delta: 4, timestamp: Timestamp(1234) };
+        producers.restore(
+            ProducerId(5),
+            State {
+                epoch: 3,
+                coordinator_epoch: 2,
+                last_timestamp: Timestamp(1234),
+                transaction_start: Some(Offset(95)),
+                batches: VecDeque::from([batch]),
+            },
+        );
+        producers
+    }
+
+    #[test]
+    fn a_snapshot_reads_back() {
+        let bytes = encode(&producers());
+        assert_eq!(bytes.len(), HEAD_SIZE + 4 + ENTRY_SIZE);
+        assert_eq!(bytes.get(..2), Some(&[0, 1][..]));
+        let read = decode(&bytes).unwrap();
+        assert_eq!(read.list(), producers().list());
+        assert_eq!(read.first_unstable(), Some(Offset(95)));
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_cut_is_noticed() {
+        let good = encode(&producers());
+        for bit in 0..good.len() * 8 {
+            let mut bad = good.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&bad).is_err(), "bit {bit}");
+        }
+        for len in 0..good.len() {
+            assert!(decode(&good[..len]).is_err(), "cut at {len}");
+        }
+    }
+}

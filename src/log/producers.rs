@@ -1,0 +1,447 @@
+//! What a log remembers of its producers: the last five batches of each, and the transactions that are open
+//! (classes `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`; KIP-98, KIP-360).
+//!
+//! The check and the change are apart: `check` reads, `apply` changes, and replay after a crash is `apply` alone.
+
+use crate::base::Offset;
+use crate::base::ProducerEpoch;
+use crate::base::ProducerId;
+use crate::base::Timestamp;
+use crate::log::aborted_index::AbortedTransaction;
+use crate::log::error::ProducerError;
+use crate::record::Header;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::VecDeque;
+
+/// How many batches of a producer are remembered; a producer may have five requests in flight.
+pub(crate) const BATCHES_KEPT: usize = 5;
+const NO_EPOCH: i16 = -1;
+const NO_SEQUENCE: i32 = -1;
+
+/// Who appends, and so how much is checked (class `AppendOrigin`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A produce request: epoch, sequence and duplicates are checked.
+    Client,
+    /// A coordinator's own write (offset commits, markers): only the epoch is checked.
+    Coordinator,
+}
+
+/// The end of a transaction as a control batch says it (class `EndTransactionMarker`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Marker {
+    pub(crate) committed: bool,
+    pub(crate) coordinator_epoch: i32,
+}
+
+/// One remembered batch; offsets and sequences are inclusive as in Kafka.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    pub(crate) last_sequence: i32,
+    pub(crate) last_offset: Offset,
+    pub(crate) offset_delta: i32,
+    pub(crate) timestamp: Timestamp,
+}
+
+impl Batch {
+    fn first_sequence(&self) -> i32 {
+        if self.last_sequence >= self.offset_delta {
+            self.last_sequence - self.offset_delta
+        } else {
+            // Sequences wrap from 2^31 - 1 to 0.
+            i32::MAX - (self.offset_delta - self.last_sequence) + 1
+        }
+    }
+}
+
+/// What is remembered of one producer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) epoch: i16,
+    pub(crate) coordinator_epoch: i32,
+    pub(crate) last_timestamp: Timestamp,
+    pub(crate) transaction_start: Option<Offset>,
+    pub(crate) batches: VecDeque<Batch>,
+}
+
+impl State {
+    fn unknown() -> State {
+        State {
+            epoch: NO_EPOCH,
+            coordinator_epoch: -1,
+            last_timestamp: Timestamp::NONE,
+            transaction_start: None,
+            batches: VecDeque::new(),
+        }
+    }
+
+    pub(crate) fn last_sequence(&self) -> i32 {
+        self.batches.back().map_or(NO_SEQUENCE, |batch| batch.last_sequence)
+    }
+
+    fn enter_epoch(&mut self, epoch: i16) {
+        if self.epoch != epoch {
+            self.batches.clear();
+            self.epoch = epoch;
+        }
+    }
+}
+
+/// A producer as DescribeProducers shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProducerEntry {
+    /// The producer's id.
+    pub id: ProducerId,
+    /// Its latest epoch.
+    pub epoch: ProducerEpoch,
+    /// The last sequence it wrote in this epoch; -1 when none.
+    pub last_sequence: i32,
+    /// The timestamp of its last write.
+    pub last_timestamp: Timestamp,
+    /// The epoch of the coordinator that wrote its last marker; -1 when none.
+    pub coordinator_epoch: i32,
+    /// Where its open transaction began.
+    pub transaction_start: Option<Offset>,
+}
+
+/// What `check` found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Not seen before: to be appended.
+    Fresh,
+    /// One of the last five batches again: answered with its old place, nothing is appended.
+    Duplicate { base: Offset, end: Offset, timestamp: Timestamp },
+}
+
+/// The producers of one log up to `end`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Producers {
+    states: HashMap<ProducerId, State>,
+    /// First offset of each open transaction.
+    ongoing: BTreeMap<Offset, ProducerId>,
+    /// First offset to marker offset of ended transactions whose marker is not yet below the high watermark.
+    unreplicated: BTreeMap<Offset, Offset>,
+}
+
+impl Producers {
+    /// Whether the batch may be appended now. `marker` is what a control batch of a transaction says.
+    pub(crate) fn check(
+        &self,
+        header: &Header,
+        marker: Option<Marker>,
+        origin: Origin,
+    ) -> Result<Verdict, ProducerError> {
+        let id = ProducerId(header.producer_id);
+        if id.0 < 0 {
+            return Ok(Verdict::Fresh);
+        }
+        let Some(state) = self.states.get(&id) else { return Ok(Verdict::Fresh) };
+        if origin == Origin::Client
+            && let Some(duplicate) = find_duplicate(state, header)
+        {
+            return Ok(duplicate);
+        }
+        if header.producer_epoch < state.epoch {
+            return Err(ProducerError::InvalidEpoch {
+                id,
+                epoch: header.producer_epoch,
+                current: state.epoch,
+            });
+        }
+        if let Some(marker) = marker {
+            if marker.coordinator_epoch < state.coordinator_epoch {
+                return Err(ProducerError::CoordinatorFenced {
+                    id,
+                    epoch: marker.coordinator_epoch,
+                    current: state.coordinator_epoch,
+                });
+            }
+            return Ok(Verdict::Fresh);
+        }
+        if origin == Origin::Client {
+            check_sequence(id, state, header)?;
+        }
+        if state.transaction_start.is_some() && !header.is_transactional() && !header.is_control() {
+            return Err(ProducerError::InvalidTransactionState { id });
+        }
+        Ok(Verdict::Fresh)
+    }
+
+    /// Takes an appended (or replayed) batch in. An aborted transaction that it ends is returned for the index.
+    pub(crate) fn apply(
+        &mut self,
+        header: &Header,
+        base: Offset,
+        marker: Option<Marker>,
+    ) -> Option<AbortedTransaction> {
+        let id = ProducerId(header.producer_id);
+        if id.0 < 0 {
+            return None;
+        }
+        if header.is_control() {
+            return self.apply_marker(id, header, base, marker?);
+        }
+        let delta = header.last_offset_delta.max(0);
+        let last_offset = Offset(base.0.saturating_add(i64::from(delta)));
+        let state = self.states.entry(id).or_insert_with(State::unknown);
+        state.enter_epoch(header.producer_epoch);
+        if state.batches.len() == BATCHES_KEPT {
+            state.batches.pop_front();
+        }
+        state.batches.push_back(Batch {
+            last_sequence: header.last_sequence(),
+            last_offset,
+            offset_delta: delta,
+            timestamp: Timestamp(header.max_timestamp),
+        });
+        state.last_timestamp = Timestamp(header.max_timestamp);
+        if header.is_transactional() && state.transaction_start.is_none() {
+            state.transaction_start = Some(base);
+            self.ongoing.insert(base, id);
+        }
+        None
+    }
+
+    fn apply_marker(
+        &mut self,
+        id: ProducerId,
+        header: &Header,
+        base: Offset,
+        marker: Marker,
+    ) -> Option<AbortedTransaction> {
+        let state = self.states.entry(id).or_insert_with(State::unknown);
+        state.enter_epoch(header.producer_epoch);
+        state.coordinator_epoch = marker.coordinator_epoch;
+        state.last_timestamp = Timestamp(header.max_timestamp);
+        let first = state.transaction_start.take()?;
+        let last_stable = self
+            .ongoing
+            .iter()
+            .find(|open| *open.1 != id)
+            .map_or_else(|| Offset(base.0.saturating_add(1)), |open| *open.0);
+        self.ongoing.remove(&first);
+        self.unreplicated.insert(first, base);
+        (!marker.committed).then_some(AbortedTransaction { producer: id, first, last: base, last_stable })
+    }
+
+    /// The first offset whose outcome is open, or decided but not yet below the high watermark.
+    pub(crate) fn first_unstable(&self) -> Option<Offset> {
+        let open = self.ongoing.keys().next();
+        let ended = self.unreplicated.keys().next();
+        open.into_iter().chain(ended).min().copied()
+    }
+
+    /// Ended transactions whose marker lies below `offset` (high watermark or log start) are stable now.
+    pub(crate) fn replicated_to(&mut self, offset: Offset) {
+        self.unreplicated.retain(|_, marker| *marker >= offset);
+    }
+
+    /// Forgets producers that wrote nothing for `expiration_ms` and have no open transaction.
+    pub(crate) fn expire(&mut self, now: Timestamp, expiration_ms: i64) {
+        self.states.retain(|_, state| {
+            let idle_ms = now.0.saturating_sub(state.last_timestamp.0);
+            state.transaction_start.is_some() || idle_ms < expiration_ms
+        });
+    }
+
+    /// All producers, in order of id.
+    pub(crate) fn list(&self) -> Vec<ProducerEntry> {
+        let mut list: Vec<ProducerEntry> = self
+            .states
+            .iter()
+            .map(|(id, state)| ProducerEntry {
+                id: *id,
+                epoch: ProducerEpoch(state.epoch),
+                last_sequence: state.last_sequence(),
+                last_timestamp: state.last_timestamp,
+                coordinator_epoch: state.coordinator_epoch,
+                transaction_start: state.transaction_start,
+            })
+            .collect();
+        list.sort_by_key(|entry| entry.id);
+        list
+    }
+
+    /// Whether there is nothing to remember.
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.states.is_empty() && self.ongoing.is_empty() && self.unreplicated.is_empty()
+    }
+
+    /// The states, for a snapshot.
+    pub(crate) fn states(&self) -> impl Iterator<Item = (ProducerId, &State)> {
+        self.states.iter().map(|(id, state)| (*id, state))
+    }
+
+    /// Takes a producer in from a snapshot.
+    pub(crate) fn restore(&mut self, id: ProducerId, state: State) {
+        if let Some(start) = state.transaction_start {
+            self.ongoing.insert(start, id);
+        }
+        self.states.insert(id, state);
+    }
+}
+
+fn find_duplicate(state: &State, header: &Header) -> Option<Verdict> {
+    if header.producer_epoch != state.epoch || header.is_control() {
+        return None;
+    }
+    let same = |batch: &&Batch| {
+        batch.first_sequence() == header.base_sequence && batch.last_sequence == header.last_sequence()
+    };
+    state.batches.iter().find(same).map(|batch| Verdict::Duplicate {
+        base: Offset(batch.last_offset.0 - i64::from(batch.offset_delta)),
+        end: Offset(batch.last_offset.0.saturating_add(1)),
+        timestamp: batch.timestamp,
+    })
+}
+
+fn check_sequence(id: ProducerId, state: &State, header: &Header) -> Result<(), ProducerError> {
+    if state.epoch == NO_EPOCH {
+        // All the producer's records are gone (retention, DeleteRecords): any sequence may follow.
+        return Ok(());
+    }
+    let next = header.base_sequence;
+    let last = state.last_sequence();
+    let in_order = if header.producer_epoch == state.epoch {
+        i64::from(next) == i64::from(last) + 1 || (next == 0 && last == i32::MAX)
+    } else {
+        next == 0
+    };
+    if in_order { Ok(()) } else { Err(ProducerError::OutOfOrderSequence { id, sequence: next, last }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Model {
+        producers: Producers,
+        end: i64,
+    }
+
+    impl Model {
+        fn new() -> Model {
+            Model { producers: Producers::default(), end: 0 }
+        }
+
+        fn header(&self, epoch: i16, sequence: i32, records: i32, transactional: bool) -> Header {
+            Header {
+                base_offset: 0,
+                length: 100,
+                leader_epoch: 0,
+                magic: 2,
+                crc: 0,
+                attributes: if transactional { 0x10 } else { 0 },
+                last_offset_delta: records - 1,
+                base_timestamp: 1000,
+                max_timestamp: 1000,
+                producer_id: 7,
+                producer_epoch: epoch,
+                base_sequence: sequence,
+                record_count: records,
+            }
+        }
+
+        fn append(&mut self, epoch: i16, sequence: i32, records: i32) -> Result<Verdict, ProducerError> {
+            let header = self.header(epoch, sequence, records, false);
+            self.append_header(header)
+        }
+
+        fn append_header(&mut self, header: Header) -> Result<Verdict, ProducerError> {
+            let verdict = self.producers.check(&header, None, Origin::Client)?;
+            if verdict == Verdict::Fresh {
+                self.producers.apply(&header, Offset(self.end), None);
+                self.end += i64::from(header.record_count);
+            }
+            Ok(verdict)
+        }
+
+        fn mark(
+            &mut self,
+            committed: bool,
+            coordinator_epoch: i32,
+        ) -> Result<Option<AbortedTransaction>, ProducerError> {
+            let mut header = self.header(0, -1, 1, true);
+            header.attributes = 0x30;
+            let marker = Some(Marker { committed, coordinator_epoch });
+            self.producers.check(&header, marker, Origin::Coordinator)?;
+            let ended = self.producers.apply(&header, Offset(self.end), marker);
+            self.end += 1;
+            Ok(ended)
+        }
+    }
+
+    #[test]
+    fn the_last_five_batches_are_duplicates_and_older_ones_are_out_of_order() {
+        let mut model = Model::new();
+        for sequence in 0..6 {
+            assert_eq!(model.append(0, sequence * 10, 10), Ok(Verdict::Fresh));
+        }
+        for sequence in 1..6 {
+            let base = i64::from(sequence) * 10;
+            let expect =
+                Verdict::Duplicate { base: Offset(base), end: Offset(base + 10), timestamp: Timestamp(1000) };
+            assert_eq!(model.append(0, sequence * 10, 10), Ok(expect));
+        }
+        assert!(matches!(model.append(0, 0, 10), Err(ProducerError::OutOfOrderSequence { .. })));
+        assert!(matches!(model.append(0, 61, 10), Err(ProducerError::OutOfOrderSequence { .. })));
+    }
+
+    #[test]
+    fn sequences_wrap_to_zero() {
+        let mut model = Model::new();
+        assert_eq!(
+            model.append(0, i32::MAX - 1, 4),
+            Ok(Verdict::Fresh),
+            "an unknown producer starts anywhere"
+        );
+        assert!(matches!(model.append(0, i32::MAX - 1, 4), Ok(Verdict::Duplicate { base: Offset(0), .. })));
+        assert_eq!(model.append(0, 2, 1), Ok(Verdict::Fresh));
+        let mut model = Model::new();
+        assert_eq!(model.append(0, i32::MAX, 1), Ok(Verdict::Fresh));
+        assert_eq!(model.append(0, 0, 1), Ok(Verdict::Fresh));
+    }
+
+    #[test]
+    fn a_new_epoch_starts_at_zero_and_fences_the_old() {
+        let mut model = Model::new();
+        assert_eq!(model.append(0, 0, 5), Ok(Verdict::Fresh));
+        assert!(matches!(model.append(1, 5, 1), Err(ProducerError::OutOfOrderSequence { .. })));
+        assert_eq!(model.append(1, 0, 1), Ok(Verdict::Fresh));
+        assert!(matches!(model.append(0, 5, 1), Err(ProducerError::InvalidEpoch { current: 1, .. })));
+    }
+
+    #[test]
+    fn idle_producers_expire_but_not_those_in_a_transaction() {
+        let mut model = Model::new();
+        model.append(0, 0, 5).unwrap();
+        model.producers.expire(Timestamp(1999), 1000);
+        assert!(!model.producers.is_empty());
+        model.producers.expire(Timestamp(2000), 1000);
+        assert!(model.producers.is_empty());
+        assert_eq!(model.append(0, 77, 5), Ok(Verdict::Fresh));
+        let open = model.header(0, 82, 1, true);
+        model.append_header(open).unwrap();
+        model.producers.expire(Timestamp(i64::MAX), 1);
+        assert_eq!(model.producers.list().len(), 1);
+    }
+
+    #[test]
+    fn transactions_hold_the_last_stable_offset_until_their_marker_is_replicated() {
+        let mut model = Model::new();
+        let first = model.header(0, 0, 3, true);
+        model.append_header(first).unwrap();
+        assert_eq!(model.producers.first_unstable(), Some(Offset(0)));
+        let plain = model.header(0, 3, 1, false);
+        assert!(matches!(model.append_header(plain), Err(ProducerError::InvalidTransactionState { .. })));
+        let aborted = model.mark(false, 4).unwrap().unwrap();
+        assert_eq!((aborted.first, aborted.last, aborted.last_stable), (Offset(0), Offset(3), Offset(4)));
+        assert_eq!(model.producers.first_unstable(), Some(Offset(0)), "the marker is not replicated");
+        model.producers.replicated_to(Offset(4));
+        assert_eq!(model.producers.first_unstable(), None);
+        assert!(matches!(model.mark(true, 3), Err(ProducerError::CoordinatorFenced { .. })));
+        assert_eq!(model.mark(true, 4), Ok(None), "a marker without data ends nothing");
+    }
+}

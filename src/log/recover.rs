@@ -1,0 +1,389 @@
+//! After a crash: from the recovery point on every batch is checked, a torn tail is cut and reported, indexes,
+//! epochs and producer state are built anew, and all of it is synced (`LogLoader.recoverLog`).
+//!
+//! What lies before the recovery point was promised to be good: damage found there is an error, and nothing is cut.
+
+use crate::base::LeaderEpoch;
+use crate::base::Offset;
+use crate::log::aborted_index;
+use crate::log::aborted_index::AbortedTransaction;
+use crate::log::checkpoint::write_text;
+use crate::log::directory::Directory;
+use crate::log::epochs::Epochs;
+use crate::log::error::Error;
+use crate::log::layout;
+use crate::log::layout::Kind;
+use crate::log::load;
+use crate::log::load::Listing;
+use crate::log::load::Range;
+use crate::log::load::read_epochs;
+use crate::log::load::rebuild_producers;
+use crate::log::load::stopped;
+use crate::log::offset_index::TailIndex;
+use crate::log::producer_snapshot;
+use crate::log::scan::Scan;
+use crate::log::scan::Stop;
+use crate::log::scan::after;
+use crate::log::scan::is_zero;
+use crate::log::segment::IndexBuilder;
+use crate::log::segment::Place;
+use crate::log::segment::Segment;
+use crate::log::segment::write_whole;
+use crate::log::time_index;
+use crate::log::time_index::TimeIndex;
+use crate::record::Header;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A segment without a usable index is walked for the quick look only up to this size.
+const QUICK_BYTES: u64 = 1 << 20;
+
+/// A log as it is after recovery (or after a clean shutdown, when nothing had to be recovered).
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) start: Offset,
+    pub(crate) end: Offset,
+}
+
+/// Recovers one partition's folder.
+pub(crate) fn recover(
+    directory: &Directory,
+    place: &Arc<Place>,
+    start: Offset,
+    recovery_point: Offset,
+) -> Result<Recovered, Error> {
+    let listing = load::list(directory, place)?;
+    let mut recovery = Recovery::new(directory, place, listing, recovery_point)?;
+    if recovery.nothing_to_do()? {
+        let start = recovery.segments.first().map_or(start, |first| start.max(first.base));
+        if start <= recovery.end {
+            return Ok(Recovered { segments: recovery.segments, start, end: recovery.end });
+        }
+    }
+    recovery.check_segments()?;
+    recovery.finish(start)
+}
+
+/// A recovery under way.
+struct Recovery<'a> {
+    directory: &'a Directory,
+    place: &'a Arc<Place>,
+    segments: Vec<Arc<Segment>>,
+    snapshots: Vec<Offset>,
+    recovery_point: Offset,
+    /// The segments from here on are checked.
+    first: usize,
+    epochs: Epochs,
+    end: Offset,
+    checked_bytes: u64,
+    cut_bytes: u64,
+}
+
+impl<'a> Recovery<'a> {
+    fn new(
+        directory: &'a Directory,
+        place: &'a Arc<Place>,
+        listing: Listing,
+        recovery_point: Offset,
+    ) -> Result<Recovery<'a>, Error> {
+        let segments = listing.segments;
+        let first = segments.partition_point(|segment| segment.base <= recovery_point).saturating_sub(1);
+        let epochs = read_epochs(directory, &place.path())?;
+        let end = segments.get(first).map_or(recovery_point, |segment| segment.base);
+        let snapshots = listing.snapshots;
+        let (checked_bytes, cut_bytes) = (0, 0);
+        Ok(Recovery {
+            directory,
+            place,
+            segments,
+            snapshots,
+            recovery_point,
+            first,
+            epochs,
+            end,
+            checked_bytes,
+            cut_bytes,
+        })
+    }
+
+    /// Whether the last segment ends at the recovery point: then no file needs a change, but for zeros that were
+    /// taken ahead. Most partitions of a broker are in this state when it crashes.
+    fn nothing_to_do(&mut self) -> Result<bool, Error> {
+        let Some(segment) = self.segments.last().cloned().filter(|_| self.first + 1 == self.segments.len())
+        else {
+            return Ok(false);
+        };
+        if segment.size() == 0 {
+            self.end = segment.base;
+            return Ok(segment.base == self.recovery_point);
+        }
+        let path = segment.path(Kind::Log);
+        let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
+        let (_, from) = self.trusted_indexes(&segment)?;
+        if from == 0 && segment.size() > QUICK_BYTES {
+            return Ok(false);
+        }
+        let mut scan = Scan::new(&file, from, segment.size(), segment.base);
+        while scan.next_offset() < self.recovery_point {
+            let at = scan.position();
+            if scan.next_header().map_err(|stop| stopped(stop, &path, at))?.is_none() {
+                return Ok(false);
+            }
+        }
+        self.end = scan.next_offset();
+        let position = scan.position();
+        if self.end != self.recovery_point {
+            return Ok(false);
+        }
+        if position < segment.size() {
+            if !is_zero(&file, position, segment.size()).map_err(|error| Error::io(&path, error))? {
+                return Ok(false);
+            }
+            segment.cut(self.directory, position).map_err(|error| Error::io(&path, error))?;
+        }
+        segment.close(self.directory);
+        Ok(true)
+    }
+
+    /// Checks the segments in order; after one that had to be cut, the later ones go.
+    fn check_segments(&mut self) -> Result<(), Error> {
+        for index in self.first..self.segments.len() {
+            let Some(segment) = self.segments.get(index).cloned() else { break };
+            let is_last = index + 1 == self.segments.len();
+            let next_base = self.segments.get(index + 1).map(|next| next.base);
+            let was_cut = self.check_segment(&segment, is_last)?;
+            // A hole between segments is a tail that was lost at a batch's border.
+            let hole = next_base.is_some_and(|next| next != self.end);
+            if was_cut || hole {
+                self.remove_segments_from(index + 1)?;
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks one segment, cuts it after its last good batch, writes its indexes. Whether anything was lost.
+    fn check_segment(&mut self, segment: &Arc<Segment>, is_last: bool) -> Result<bool, Error> {
+        let path = segment.path(Kind::Log);
+        let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
+        let (mut builder, from) = self.trusted_indexes(segment)?;
+        let mut scan = Scan::new(&file, from, segment.size(), segment.base);
+        while scan.next_offset() < self.recovery_point && segment.base < self.recovery_point {
+            let at = scan.position();
+            match scan.next_header().map_err(|stop| stopped(stop, &path, at))? {
+                Some((position, header)) => self.take(&mut builder, position, &header),
+                None => break,
+            }
+        }
+        let unchecked = scan.position();
+        let bad = loop {
+            match scan.next_batch() {
+                Ok(Some((position, header))) if segment.relative(last_of(&header)).is_some() => {
+                    self.take(&mut builder, position, &header);
+                }
+                Ok(Some(_)) => break Some("offset is too far from the segment's base"),
+                Ok(None) => break None,
+                Err(Stop::Bad(reason)) => break Some(reason),
+                Err(Stop::Io(error)) => return Err(Error::io(&path, error)),
+            }
+        };
+        self.end = scan.next_offset().max(segment.base);
+        if is_last && self.end < self.recovery_point {
+            let (end, promised) = (self.end, self.recovery_point);
+            tracing::error!(file = %path.display(), %end, %promised, "log ends before its recovery point: records are missing");
+        }
+        self.checked_bytes += scan.position() - unchecked;
+        let was_cut = match bad {
+            Some(reason) => self.cut(segment, scan.position(), reason)?,
+            None => false,
+        };
+        file.sync_data().map_err(|error| Error::io(&path, error))?;
+        self.write_indexes(segment, builder, is_last || was_cut)?;
+        Ok(was_cut)
+    }
+
+    fn take(&mut self, builder: &mut IndexBuilder, position: u64, header: &Header) {
+        builder.add(position, header);
+        let epoch = LeaderEpoch(header.leader_epoch);
+        if self.epochs.latest().is_none_or(|latest| epoch > latest) {
+            self.epochs.assign(epoch, Offset(header.base_offset));
+        }
+    }
+
+    /// The index entries below the recovery point, and where the walk begins: at the last of them, if a batch with
+    /// that last offset stands there, else at the segment's start.
+    fn trusted_indexes(&self, segment: &Segment) -> Result<(IndexBuilder, u64), Error> {
+        let interval = self.directory.index_interval_bytes();
+        let from_start = || Ok((IndexBuilder::new(segment.base, interval), 0));
+        let Some(limit) = segment.relative(self.recovery_point).filter(|limit| *limit > 0) else {
+            return from_start();
+        };
+        let (Some(offsets), Some(mut times)) =
+            (segment.read_index(self.directory)?, segment.read_time_index(self.directory)?)
+        else {
+            return from_start();
+        };
+        let trusted: Vec<_> = offsets.iter().take_while(|entry| entry.relative < limit).collect();
+        let Some(last) = trusted.last().copied() else { return from_start() };
+        let path = segment.path(Kind::Log);
+        let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
+        let position = u64::from(last.position);
+        let header = Scan::new(&file, position, segment.size(), segment.base).next_header();
+        let matches = matches!(header, Ok(Some((_, header)))
+            if segment.relative(last_of(&header)) == Some(last.relative));
+        if !matches {
+            tracing::warn!(file = %path.display(), position, "index does not match the log, walking all of the segment");
+            return from_start();
+        }
+        times.truncate_to(last.relative.saturating_add(1));
+        Ok((IndexBuilder::after(segment.base, interval, TailIndex::with(trusted), times), position))
+    }
+
+    /// Cuts what follows the last good batch. Zeros were taken ahead and are no loss; everything else is reported.
+    fn cut(&mut self, segment: &Segment, position: u64, reason: &str) -> Result<bool, Error> {
+        let path = segment.path(Kind::Log);
+        let io = |error| Error::io(&path, error);
+        let file = segment.file(self.directory).map_err(io)?;
+        let bytes = segment.size() - position;
+        let zeros = is_zero(&file, position, segment.size()).map_err(io)?;
+        if zeros {
+            tracing::debug!(file = %path.display(), position, bytes, "cutting space taken ahead");
+        } else {
+            tracing::warn!(file = %path.display(), position, bytes, reason, "cutting a torn tail");
+            self.cut_bytes += bytes;
+        }
+        if self.directory.keeps_torn_tail() && !zeros {
+            return Ok(false);
+        }
+        segment.cut(self.directory, position).map_err(io)?;
+        Ok(!zeros)
+    }
+
+    fn remove_segments_from(&mut self, index: usize) -> Result<(), Error> {
+        for segment in self.segments.drain(index.min(self.segments.len())..) {
+            let path = segment.path(Kind::Log);
+            tracing::warn!(file = %path.display(), bytes = segment.size(), "removing a segment after a torn one");
+            self.cut_bytes += segment.size();
+            segment.close(self.directory);
+            for kind in Kind::ALL {
+                remove_if_there(self.directory, &segment.path(kind))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_indexes(&self, segment: &Segment, builder: IndexBuilder, grows: bool) -> Result<(), Error> {
+        let (tail, max) = if grows { builder.into_tail() } else { builder.finish() };
+        let times = {
+            let mut times = tail.times.lock().clone();
+            if grows {
+                // As at a clean close: the largest timestamp stands at the end.
+                close_times(&mut times, segment, max.offset, max.timestamp.0);
+            }
+            times
+        };
+        let files = [(Kind::Index, tail.offsets.encode_from(0)), (Kind::TimeIndex, times.encode_from(0))];
+        for (kind, bytes) in files {
+            write_synced(self.directory, &segment.path(kind), &bytes)?;
+        }
+        segment.set_max_timestamp(Some(max));
+        Ok(())
+    }
+
+    /// Producers, aborted transactions, epochs, folder.
+    fn finish(mut self, start: Offset) -> Result<Recovered, Error> {
+        let dir = self.place.path();
+        let first_base = self.segments.first().map(|segment| segment.base);
+        if self.segments.last().is_none_or(|_| self.end < start) {
+            if first_base.is_some() {
+                let end = self.end;
+                tracing::warn!(folder = %dir.display(), %end, %start, "log ends before its start, beginning anew there");
+            }
+            self.remove_segments_from(0)?;
+            self.end = start;
+            self.segments.push(Segment::fresh(self.place.clone(), start));
+            self.epochs = Epochs::default();
+        }
+        let start = first_base.map_or(start, |base| start.max(base));
+        let snapshot_max = self.recovery_point.min(self.end);
+        for snapshot in self.snapshots.iter().filter(|snapshot| **snapshot > snapshot_max) {
+            remove_if_there(self.directory, &layout::file_path(&dir, *snapshot, Kind::Snapshot))?;
+        }
+        let range = Range { start, to: self.end, snapshot_max };
+        let rebuilt = rebuild_producers(self.directory, (self.place, &self.segments), range)?;
+        self.write_aborted(&rebuilt.aborted)?;
+        let snapshot = producer_snapshot::encode(&rebuilt.producers);
+        write_synced(self.directory, &layout::file_path(&dir, self.end, Kind::Snapshot), &snapshot)?;
+        self.epochs.truncate_from_end(self.end);
+        self.epochs.truncate_from_start(start);
+        let path = dir.join(layout::LEADER_EPOCHS);
+        write_text(&self.directory.disk, &path, &self.epochs.encode())
+            .map_err(|error| Error::io(&path, error))?;
+        self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))?;
+        for segment in &self.segments {
+            segment.close(self.directory);
+        }
+        let (folder, end) = (dir.display(), self.end);
+        let (checked_bytes, cut_bytes) = (self.checked_bytes, self.cut_bytes);
+        if cut_bytes > 0 || checked_bytes > QUICK_BYTES {
+            tracing::info!(%folder, %end, checked_bytes, cut_bytes, "recovered");
+        } else {
+            tracing::debug!(%folder, %end, checked_bytes, cut_bytes, "recovered");
+        }
+        Ok(Recovered { segments: self.segments, start, end: self.end })
+    }
+
+    /// The lists of aborted transactions: entries below the recovery point stay, the rest comes from the walk.
+    fn write_aborted(&self, walked: &[AbortedTransaction]) -> Result<(), Error> {
+        for (index, segment) in self.segments.iter().enumerate().skip(self.first) {
+            let next = self.segments.get(index + 1).map_or(self.end, |next| next.base);
+            let path = segment.path(Kind::AbortedIndex);
+            let there = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
+            let old = match there {
+                Some(stat) => {
+                    let bytes = self.directory.disk.read(&path, stat.length);
+                    aborted_index::parse(&bytes.map_err(|error| Error::io(&path, error))?).0
+                }
+                None => Vec::new(),
+            };
+            let kept = old.into_iter().filter(|entry| entry.last < self.recovery_point);
+            let fresh = walked.iter().copied().filter(|entry| {
+                entry.last >= self.recovery_point && entry.last >= segment.base && entry.last < next
+            });
+            let entries: Vec<AbortedTransaction> = kept.chain(fresh).collect();
+            if there.is_some() || !entries.is_empty() {
+                let bytes: Vec<u8> = entries.iter().flat_map(aborted_index::encode).collect();
+                write_synced(self.directory, &path, &bytes)?;
+            }
+            segment.set_aborted(entries);
+        }
+        Ok(())
+    }
+}
+
+/// Ends a time index with the largest timestamp of its segment.
+fn close_times(times: &mut TimeIndex, segment: &Segment, offset: Offset, timestamp: i64) {
+    if let Some(relative) = segment.relative(offset) {
+        times.maybe_append(time_index::Entry { timestamp: crate::base::Timestamp(timestamp), relative });
+    }
+}
+
+fn last_of(header: &Header) -> Offset {
+    Offset(after(header).0 - 1)
+}
+
+fn write_synced(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_whole(directory, path, bytes)?;
+    let synced =
+        directory.disk.open(path, crate::io::disk::Open::ReadWrite).and_then(|file| file.sync_data());
+    synced.map_err(|error| Error::io(path, error))
+}
+
+fn remove_if_there(directory: &Directory, path: &Path) -> Result<(), Error> {
+    match directory.disk.remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(Error::io(path, error)),
+    }
+}

@@ -1,0 +1,169 @@
+//! Walking the batches of a segment's file: headers only (to find a place), or whole batches (to check them).
+
+use crate::base::Offset;
+use crate::io::disk::File;
+use crate::record::HEADER_SIZE;
+use crate::record::Header;
+use crate::record::is_intact;
+use std::io;
+
+/// What one read asks for when only headers matter: an index interval and a header.
+const HEADERS_CHUNK: usize = 8 << 10;
+/// What one read asks for when a batch was larger than the last read.
+const SPARSE_CHUNK: usize = 512;
+/// What one read asks for when whole batches matter.
+const WHOLE_CHUNK: usize = 1 << 20;
+/// The part of a batch its length field does not count: base offset and length.
+const LENGTH_END: u64 = 12;
+
+/// Why a walk stopped before its end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// What stands at the position is not a whole, sane batch.
+    Bad(&'static str),
+    /// The file could not be read.
+    Io(io::Error),
+}
+
+/// A walk over `position..end` of a file.
+pub(crate) struct Scan<'a> {
+    file: &'a File,
+    position: u64,
+    end: u64,
+    next_offset: Offset,
+    buffer: Vec<u8>,
+    buffer_start: u64,
+    chunk: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// A walk whose batches must not begin below `offset`. `position` must be the start of a batch.
+    pub(crate) fn new(file: &'a File, position: u64, end: u64, offset: Offset) -> Scan<'a> {
+        Scan {
+            file,
+            position,
+            end,
+            next_offset: offset,
+            buffer: Vec::new(),
+            buffer_start: 0,
+            chunk: HEADERS_CHUNK,
+        }
+    }
+
+    /// Where the next batch begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// The offset after the last batch that was good.
+    pub(crate) fn next_offset(&self) -> Offset {
+        self.next_offset
+    }
+
+    /// The next batch's position and header; `None` at the end. Checks sizes and order, not the checksum.
+    pub(crate) fn next_header(&mut self) -> Result<Option<(u64, Header)>, Stop> {
+        if self.position >= self.end {
+            return Ok(None);
+        }
+        let position = self.position;
+        self.fill(HEADER_SIZE, self.chunk).map_err(Stop::Io)?;
+        let header = Header::parse(self.at_position()).ok_or(Stop::Bad("header is cut off"))?;
+        let size = sane(&header, position, self.end, self.next_offset).map_err(Stop::Bad)?;
+        let small = size < u64::try_from(HEADERS_CHUNK).unwrap_or(u64::MAX);
+        self.chunk = if small { HEADERS_CHUNK } else { SPARSE_CHUNK };
+        self.pass(&header, size);
+        Ok(Some((position, header)))
+    }
+
+    /// As [`Scan::next_header`], and the batch's checksum is right.
+    pub(crate) fn next_batch(&mut self) -> Result<Option<(u64, Header)>, Stop> {
+        if self.position >= self.end {
+            return Ok(None);
+        }
+        let position = self.position;
+        self.fill(HEADER_SIZE, WHOLE_CHUNK).map_err(Stop::Io)?;
+        let header = Header::parse(self.at_position()).ok_or(Stop::Bad("header is cut off"))?;
+        let size = sane(&header, position, self.end, self.next_offset).map_err(Stop::Bad)?;
+        let length = usize::try_from(size).map_err(|_| Stop::Bad("batch is too large"))?;
+        self.fill(length, length.max(WHOLE_CHUNK)).map_err(Stop::Io)?;
+        let start = usize::try_from(position - self.buffer_start).unwrap_or(usize::MAX);
+        let intact =
+            start.checked_add(length).and_then(|to| self.buffer.get(start..to)).is_some_and(is_intact);
+        if !intact {
+            return Err(Stop::Bad("checksum does not match"));
+        }
+        self.pass(&header, size);
+        Ok(Some((position, header)))
+    }
+
+    fn pass(&mut self, header: &Header, size: u64) {
+        self.position += size;
+        self.next_offset = after(header);
+    }
+
+    fn at_position(&self) -> &[u8] {
+        let start = self.position.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
+        start.and_then(|start| self.buffer.get(start..)).unwrap_or_default()
+    }
+
+    /// Has at least `needed` bytes from the position in the buffer, as far as the range goes.
+    fn fill(&mut self, needed: usize, ask: usize) -> io::Result<()> {
+        let left = usize::try_from(self.end - self.position).unwrap_or(usize::MAX);
+        if self.at_position().len() >= needed.min(left) {
+            return Ok(());
+        }
+        self.buffer.resize(ask.max(needed).min(left), 0);
+        self.buffer_start = self.position;
+        let read = self.file.read_at(&mut self.buffer, self.position)?;
+        self.buffer.truncate(read);
+        Ok(())
+    }
+}
+
+/// The offset after a batch's last record.
+pub(crate) fn after(header: &Header) -> Offset {
+    Offset(header.base_offset.saturating_add(i64::from(header.last_offset_delta)).saturating_add(1))
+}
+
+/// The batch's size when its header can be true at this place.
+fn sane(header: &Header, position: u64, end: u64, next: Offset) -> Result<u64, &'static str> {
+    if header.magic != 2 {
+        return Err("magic is not 2");
+    }
+    let length = u64::try_from(header.length).map_err(|_| "length is negative")?;
+    let size = length + LENGTH_END;
+    if size < u64::try_from(HEADER_SIZE).unwrap_or(u64::MAX) {
+        return Err("length is smaller than a header");
+    }
+    if size > end - position {
+        return Err("batch reaches beyond the end");
+    }
+    if header.last_offset_delta < 0 {
+        return Err("last offset delta is negative");
+    }
+    if header.base_offset < next.0 {
+        return Err("offset goes back");
+    }
+    if header.base_offset.checked_add(i64::from(header.last_offset_delta) + 1).is_none() {
+        return Err("offset is too large");
+    }
+    Ok(size)
+}
+
+/// Whether all bytes of `position..end` are zero: space taken ahead of appends, not damage.
+pub(crate) fn is_zero(file: &File, mut position: u64, end: u64) -> io::Result<bool> {
+    let mut buffer = vec![0; WHOLE_CHUNK];
+    while position < end {
+        let want = usize::try_from(end - position).unwrap_or(usize::MAX).min(buffer.len());
+        let part = buffer.get_mut(..want).unwrap_or_default();
+        let read = file.read_at(part, position)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        if part.iter().take(read).any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+        position = position.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+    }
+    Ok(true)
+}

@@ -1,0 +1,130 @@
+//! Append, read, roll, close, reopen.
+
+use super::*;
+use crate::io::ring::Ring;
+
+#[test]
+fn what_was_appended_is_read_back_over_rolls_and_reopens() {
+    let bench = Bench::new();
+    let mut expect = Vec::new();
+    for round in 0..4 {
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        assert_eq!(log.log_end_offset(), Offset(round * 150));
+        for number in 0..50 {
+            let appended = append(&log, batch(3, 200, 1000 + number));
+            expect.push((appended.base_offset.0, appended.end_offset.0 - 1));
+        }
+        for max_bytes in [1, 700, 5000, 1 << 20] {
+            assert_eq!(read_all(&log, Offset(0), max_bytes), expect, "in pieces of {max_bytes}");
+        }
+        for from in (0..log.log_end_offset().0).step_by(7) {
+            let seen = read_all(&log, Offset(from), 3000);
+            let rest: Vec<_> = expect.iter().copied().filter(|batch| batch.1 >= from).collect();
+            assert_eq!(seen, rest, "from {from}");
+        }
+        assert!(log.segment_count() > 1);
+        dirs.close(-1);
+    }
+}
+
+#[test]
+fn a_reader_stops_at_the_limit_and_is_told_when_it_is_out_of_range() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    for _ in 0..10 {
+        append(&log, batch(5, 100, 0));
+    }
+    let read = |from: i64, limit: i64| log.read(Offset(from), Offset(limit), 1 << 20, true);
+    assert_eq!(read(0, 25).unwrap().bytes, log.size_bytes() / 2);
+    assert_eq!(read(25, 25).unwrap().bytes, 0);
+    assert_eq!(read(30, 25).unwrap().bytes, 0);
+    assert_eq!(read(50, 50).unwrap().bytes, 0);
+    assert!(matches!(
+        read(51, 60),
+        Err(Error::OffsetOutOfRange { offset: Offset(51), start: Offset(0), end: Offset(50) })
+    ));
+    let one = log.read(Offset(0), Offset(50), 10, false).unwrap();
+    assert_eq!(one.bytes, 0, "the first batch is larger than allowed");
+    assert_eq!(log.read(Offset(0), Offset(50), 10, true).unwrap().bytes, log.size_bytes() / 10);
+}
+
+#[test]
+fn synced_appends_take_zeros_ahead_and_a_clean_close_cuts_them() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    let first = log.append(batch(1, 100, 0), how(true)).unwrap();
+    assert_eq!(log.log_end_offset(), Offset(0), "not written before the disk's turn");
+    assert!(dirs.drive_disks());
+    assert_eq!(log.log_end_offset(), Offset(1));
+    let file = bench.path().join("topic-0/00000000000000000000.log");
+    assert!(file_len(&file) > log.size_bytes());
+    for _ in 0..5 {
+        log.append(batch(1, 100, 0), how(true)).unwrap();
+    }
+    dirs.drive_disks();
+    assert_eq!(read_all(&log, Offset(0), 1 << 20).len(), 6);
+    assert_eq!(first.end_offset, Offset(1));
+    dirs.close(7);
+    assert_eq!(file_len(&file), log.size_bytes());
+    let text = std::fs::read_to_string(bench.path().join(".kafka_cleanshutdown")).unwrap();
+    assert_eq!(text, "{\"version\":0,\"brokerEpoch\":7}");
+    drop((log, dirs));
+    let dirs = bench.open();
+    assert_eq!(dirs.previous_broker_epoch(), Some(7));
+    assert!(!bench.path().join(".kafka_cleanshutdown").exists());
+}
+
+#[test]
+fn after_a_kill_everything_written_is_there_and_zeros_ahead_are_cut() {
+    let bench = Bench::new();
+    let expect = {
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        for number in 0..100 {
+            log.append(batch(2, 150, number), how(number % 3 == 0)).unwrap();
+            dirs.drive_disks();
+        }
+        read_all(&log, Offset(0), 1 << 20)
+    };
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    assert_eq!(read_all(&log, Offset(0), 1 << 20), expect);
+    let last = log.segment_count();
+    assert!(last > 1);
+    let physical: u64 = std::fs::read_dir(bench.path().join("topic-0"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|kind| kind == "log"))
+        .map(|path| file_len(&path))
+        .sum();
+    assert_eq!(physical, log.size_bytes());
+}
+
+#[tokio::test]
+async fn both_engines_sync_and_confirm() {
+    let bench = Bench::new();
+    for io_uring in [false, true] {
+        let mut settings = bench.settings.clone();
+        settings.io_uring = io_uring;
+        let shutdown = Shutdown::new();
+        let dirs =
+            Dirs::open(bench.disk.clone(), bench.clock.clone(), shutdown, settings, Threads::Own).unwrap();
+        let log = open_log(&dirs, |_| {});
+        let before = log.log_end_offset();
+        let mut waiting = Vec::new();
+        for _ in 0..20 {
+            waiting.push(log.append(batch(1, 100, 0), how(true)).unwrap());
+        }
+        for append in &waiting {
+            log.synced(append).await.unwrap();
+        }
+        assert_eq!(log.log_end_offset(), Offset(before.0 + 20));
+        let unsynced = append(&log, batch(1, 100, 0));
+        log.written(&unsynced).await.unwrap();
+        assert!(!Ring::probe(&bench.disk, io_uring).name().is_empty());
+        dirs.close(-1);
+    }
+}

@@ -1,0 +1,74 @@
+//! Producer state across restarts, crashes and failures.
+
+use super::*;
+use crate::log::ProducerError;
+use crate::record::control::EndTransaction;
+
+#[test]
+fn duplicates_are_known_after_a_clean_restart_and_after_a_kill() {
+    let bench = Bench::new();
+    for clean in [true, false, true] {
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        let end = log.log_end_offset().0;
+        let sequence = i32::try_from(end).unwrap();
+        if end > 0 {
+            let again = append(&log, idempotent(5, 0, sequence - 5));
+            assert!(again.duplicate);
+            assert_eq!((again.base_offset, again.end_offset), (Offset(end - 5), Offset(end)));
+        }
+        for number in 0..200 {
+            let appended = append(&log, idempotent(5, 0, sequence + number * 5));
+            assert!(!appended.duplicate);
+        }
+        let gap = log.append(idempotent(5, 0, sequence + 1005), how(false));
+        assert!(matches!(gap, Err(Error::Producer(ProducerError::OutOfOrderSequence { .. }))));
+        if clean {
+            dirs.close(-1);
+        }
+    }
+}
+
+#[test]
+fn transactions_are_rebuilt_after_a_kill_with_their_aborted_list() {
+    let bench = Bench::new();
+    let (id, epoch) = (ProducerId(9), ProducerEpoch(0));
+    let expect = {
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        for round in 0..30 {
+            let sequence = round * 10;
+            let batch = builder(10, 100, 5).producer(id, epoch, sequence).transactional().build();
+            append(&log, batch);
+            append(&log, batch_of_others(3));
+            let end = EndTransaction { committed: round % 3 != 0, coordinator_epoch: 1 };
+            let coordinator = Append { origin: Origin::Coordinator, ..how(false) };
+            log.append(end.batch(id, epoch, Timestamp(6)), coordinator).unwrap();
+            if round == 14 {
+                dirs.checkpoint_now();
+            }
+        }
+        assert!(log.segment_count() > 1);
+        log.set_high_watermark(log.log_end_offset());
+        assert_eq!(log.first_unstable_offset().unwrap(), None);
+        let open = builder(1, 10, 7).producer(id, epoch, 300).transactional().build();
+        append(&log, open);
+        log.aborted(Offset(0), Offset(10_000)).unwrap()
+    };
+    assert_eq!(expect.len(), 10);
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    assert_eq!(log.aborted(Offset(0), Offset(10_000)).unwrap(), expect);
+    let some = log.aborted(Offset(14), Offset(60)).unwrap();
+    assert_eq!(some.len(), 1, "{some:?}");
+    let last = log.log_end_offset().0 - 1;
+    log.set_high_watermark(log.log_end_offset());
+    assert_eq!(log.first_unstable_offset().unwrap(), Some(Offset(last)));
+    let producers = log.producers().unwrap();
+    assert_eq!(producers.len(), 1);
+    assert_eq!(producers[0].transaction_start, Some(Offset(last)));
+}
+
+fn batch_of_others(count: i32) -> CheckedBatch {
+    batch(count, 100, 5)
+}

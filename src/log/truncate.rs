@@ -1,0 +1,153 @@
+//! The log gets shorter: on a follower whose leader says so, and after an append that could not be written.
+
+use crate::base::Offset;
+use crate::log::Core;
+use crate::log::Log;
+use crate::log::Segments;
+use crate::log::error::Error;
+use crate::log::layout;
+use crate::log::layout::FileName;
+use crate::log::layout::Kind;
+use crate::log::load::activate;
+use crate::log::offset_index::TailIndex;
+use crate::log::published::End;
+use crate::log::segment::Segment;
+use crate::log::segment::Tail;
+use parking_lot::Mutex;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Log {
+    /// Removes every record at or above `offset`. Appends that are not written yet are waited for first. A log that
+    /// begins above `offset` is emptied and begins there.
+    ///
+    /// # Errors
+    /// [`Error::Offline`], [`Error::Closed`], [`Error::Io`].
+    pub fn truncate_to(&self, offset: Offset) -> Result<(), Error> {
+        self.check_online()?;
+        let _shape = self.shape.lock();
+        let mut core = self.core.lock();
+        while core.writing || !core.queue.is_empty() {
+            core.blocked += 1;
+            self.round_ended.wait(&mut core);
+            core.blocked -= 1;
+        }
+        let end = core.next;
+        let warm = self.warm(&mut core)?;
+        if offset >= end {
+            // An epoch that began here without a record may contradict the leader's.
+            warm.epochs_dirty |= warm.epochs.truncate_from_end(end);
+            return Ok(());
+        }
+        tracing::info!(partition = %self.partition, %offset, %end, "truncating");
+        core.note_taken_back(offset);
+        self.shorten(&mut core, offset)?;
+        self.announce(&core);
+        Ok(())
+    }
+
+    /// Cuts files and state back to `to`, synced. Nothing may be queued or being written.
+    pub(crate) fn shorten(&self, core: &mut Core, to: Offset) -> Result<(), Error> {
+        self.warm(core)?;
+        let segments = self.view.load_full();
+        let keep = segments.partition_point(|segment| segment.base <= to);
+        let mut kept: Segments = segments.iter().take(keep).cloned().collect();
+        let position = match kept.last() {
+            Some(last) if last.base < to => {
+                let size = last.size();
+                self.locate(last, to, size)?.map_or(size, |batch| batch.position)
+            }
+            Some(_) => 0,
+            None => {
+                kept.push(Segment::fresh(self.place.clone(), to));
+                0
+            }
+        };
+        let last = kept.last().cloned().expect("one segment was kept or made");
+        self.load_tail(&last)?;
+        self.view.store(Arc::new(kept));
+        self.published.store(End { offset: to, segment: last.base, position });
+        for gone in segments.iter().skip(keep) {
+            self.remove_segment(gone)?;
+        }
+        let io = |error: io::Error| Error::io(&last.path(Kind::Log), error);
+        last.cut(&self.directory, position).map_err(io)?;
+        if last.exists() {
+            last.file(&self.directory).and_then(|file| file.sync_data()).map_err(io)?;
+        }
+        self.shorten_state(core, &last, to)?;
+        let dir = self.place.path();
+        self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))
+    }
+
+    /// Indexes, epochs, producers and numbers follow the files.
+    fn shorten_state(&self, core: &mut Core, last: &Arc<Segment>, to: Offset) -> Result<(), Error> {
+        self.start.fetch_min(to.0, Ordering::AcqRel);
+        self.high_watermark.fetch_min(to.0, Ordering::AcqRel);
+        self.recovery_point.fetch_min(to.0, Ordering::AcqRel);
+        let aborted = last.aborted(&self.directory)?;
+        last.set_aborted(aborted.iter().filter(|entry| entry.last < to).copied().collect());
+        self.cut_indexes(last, to)?;
+        self.remove_snapshots_above(to)?;
+        let (active, _) = activate(&self.directory, last, self.index_interval_bytes())?;
+        let rebuilt = self.rebuild_producers(to, to)?;
+        let segments = self.view.load();
+        core.dirty.retain(|dirty| segments.iter().any(|segment| Arc::ptr_eq(segment, dirty)));
+        core.next = to;
+        core.sync_to = core.sync_to.min(to);
+        core.synced = core.synced.min(to);
+        let warm = self.warm(core)?;
+        warm.active = active;
+        warm.producers = rebuilt.producers;
+        warm.last_snapshot = rebuilt.snapshot;
+        warm.snapshots.retain(|snapshot| snapshot.0 <= to);
+        warm.epochs_dirty |= warm.epochs.truncate_from_end(to);
+        Ok(())
+    }
+
+    /// Takes the indexes of a segment that was closed into memory.
+    fn load_tail(&self, segment: &Segment) -> Result<(), Error> {
+        if segment.tail.load().is_none() {
+            let offsets = TailIndex::with(segment.file_index(&self.directory)?.iter());
+            let times = Mutex::new(segment.time_index(&self.directory)?);
+            segment.tail.store(Some(Arc::new(Tail { offsets, times })));
+        }
+        Ok(())
+    }
+
+    /// The last segment's indexes, in memory and in their files, end where the log does now.
+    fn cut_indexes(&self, last: &Segment, to: Offset) -> Result<(), Error> {
+        if let Some(tail) = last.tail.load().as_ref() {
+            tail.offsets.shorten_to_position(last.size());
+            tail.times.lock().truncate_to(last.relative(to).unwrap_or(u32::MAX));
+        }
+        self.write_index_files(last)
+    }
+
+    /// Removes a segment's files at once.
+    fn remove_segment(&self, segment: &Segment) -> Result<(), Error> {
+        segment.close(&self.directory);
+        for kind in Kind::ALL {
+            let path = segment.path(kind);
+            match self.directory.disk.remove_file(&path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io(&path, error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_snapshots_above(&self, to: Offset) -> Result<(), Error> {
+        let dir = self.place.path();
+        for entry in self.directory.disk.list(&dir).map_err(|error| Error::io(&dir, error))? {
+            let name = entry.name.to_str().and_then(FileName::parse);
+            if let Some(name) = name.filter(|name| name.kind == Kind::Snapshot && name.base > to) {
+                let path = layout::file_path(&dir, name.base, name.kind);
+                self.directory.disk.remove_file(&path).map_err(|error| Error::io(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+}
