@@ -11,6 +11,7 @@ pub mod groups;
 pub mod io;
 pub mod log;
 pub mod metrics;
+pub mod net;
 pub mod protocol;
 pub mod record;
 

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::net::TcpStream;
 
 /// Parts that go into one system call.
-const PARTS_MAX: usize = 64;
+const PARTS_MAX: usize = 32;
 
 /// What a stream's sockets ask of the system. `None` leaves a buffer's size to the system, which then adapts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,13 +124,13 @@ impl Stream {
     }
 
     /// Waits for bytes and appends them to the buffer's spare room; 0 when the peer has closed. Only when there is
-    /// something to read and no spare room is left, `room` bytes are reserved. May be dropped at will: no bytes are
-    /// lost.
+    /// something to read, and less spare room than `room` bytes is left, that many are reserved. May be dropped at
+    /// will: no bytes are lost.
     pub async fn read_into(&mut self, buffer: &mut BytesMut, room: usize) -> io::Result<usize> {
         match self {
             Stream::Tcp(stream) => loop {
                 stream.readable().await?;
-                if buffer.capacity() == buffer.len() {
+                if buffer.capacity() - buffer.len() < room.max(1) {
                     buffer.reserve(room.max(1));
                 }
                 let received = poll_fn(|context| match receive(stream, buffer, context) {
@@ -257,6 +257,11 @@ pub async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         ]);
     }
     Ok(tokio::net::lookup_host((host, port)).await?.map(canonical).collect())
+}
+
+/// Whether binding failed because this machine does not have the address, or has no addresses of its kind.
+pub fn is_address_missing(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EAFNOSUPPORT))
 }
 
 /// The unspecified address that takes the most: IPv6 with IPv4, or IPv4 alone on machines without IPv6.

@@ -1,0 +1,139 @@
+//! Brokers come, are unfenced and go (`ClusterControlManager` of Kafka).
+
+use super::Outcome;
+use super::Refusal;
+use super::command::RegisterBroker;
+use super::partitions;
+use crate::base::BrokerId;
+use crate::base::ErrorCode;
+use crate::cluster::image::Image;
+use crate::cluster::records::BrokerRegistrationChangeRecord;
+use crate::cluster::records::METADATA_VERSION_LATEST;
+use crate::cluster::records::Record;
+use crate::cluster::records::RegisterBrokerRecord;
+use crate::cluster::records::UnregisterBrokerRecord;
+
+/// Checks that a broker speaks for its current registration.
+///
+/// # Errors
+/// `STALE_BROKER_EPOCH` when it is not registered, or with another epoch.
+pub fn check_epoch(image: &Image, id: BrokerId, epoch: i64) -> Result<(), Refusal> {
+    match image.broker(id) {
+        None => Err(Refusal::new(
+            ErrorCode::StaleBrokerEpoch,
+            format!("No broker registration found for broker id {id}"),
+        )),
+        Some(broker) if broker.epoch != epoch => Err(Refusal::new(
+            ErrorCode::StaleBrokerEpoch,
+            format!("Expected broker epoch {epoch}, but got broker epoch {}", broker.epoch),
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// Registers a broker; it is fenced until [`unfence`]. `epoch` is the offset its record will have; the answer
+/// is that epoch.
+///
+/// # Errors
+/// `UNSUPPORTED_VERSION` when a finalized feature is beyond the broker.
+pub fn register(image: &Image, broker: &RegisterBroker, epoch: i64) -> Result<Outcome<i64>, Refusal> {
+    for (name, level) in image.features() {
+        let able = broker.features.iter().find(|feature| &feature.name == name);
+        if able.is_none_or(|feature| *level < feature.level_min || *level > feature.level_max) {
+            let (min, max) = able.map_or((0, 0), |feature| (feature.level_min, feature.level_max));
+            return Err(Refusal::new(
+                ErrorCode::UnsupportedVersion,
+                format!(
+                    "Unable to register because the broker does not support finalized version {level} of {name}. \
+                     The broker wants a version between {min} and {max}, inclusive."
+                ),
+            ));
+        }
+    }
+    let record = RegisterBrokerRecord {
+        broker_id: broker.id,
+        is_migrating_zk_broker: false,
+        incarnation_id: broker.incarnation_id,
+        broker_epoch: epoch,
+        end_points: broker.endpoints.clone(),
+        features: broker.features.clone(),
+        rack: broker.rack.clone(),
+        fenced: true,
+        in_controlled_shutdown: false,
+        log_dirs: broker.log_dirs.clone(),
+        cordoned_log_dirs: (image.metadata_version() >= METADATA_VERSION_LATEST).then(Vec::new),
+    };
+    Ok(Outcome { records: vec![record.into()], response: epoch })
+}
+
+/// Lets a registered broker lead, and gives it the partitions that wait for it. After an unclean stop the
+/// partitions it led begin a new leader epoch: records that were acknowledged from memory may be gone, and only a
+/// new epoch lets clients notice (KIP-320).
+///
+/// # Errors
+/// As [`check_epoch`].
+pub fn unfence(image: &Image, id: BrokerId, epoch: i64, unclean: bool) -> Result<Outcome<()>, Refusal> {
+    check_epoch(image, id, epoch)?;
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: id,
+        broker_epoch: epoch,
+        fenced: -1,
+        in_controlled_shutdown: 0,
+        log_dirs: Vec::new(),
+        cordoned_log_dirs: None,
+    };
+    let mut records: Vec<Record> = vec![change.into()];
+    records.extend(partitions::on_unfence(image, id, unclean));
+    Ok(Outcome { records, response: () })
+}
+
+/// Forgets a broker.
+///
+/// # Errors
+/// `BROKER_ID_NOT_REGISTERED` when there is none.
+pub fn unregister(image: &Image, id: BrokerId) -> Result<Outcome<()>, Refusal> {
+    let Some(broker) = image.broker(id) else {
+        let message = format!("Broker ID {id} is not currently registered");
+        return Err(Refusal::new(ErrorCode::BrokerIdNotRegistered, message));
+    };
+    let record = UnregisterBrokerRecord { broker_id: id, broker_epoch: broker.epoch };
+    Ok(Outcome { records: vec![record.into()], response: () })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::controller::features;
+    use uuid::Uuid;
+
+    fn broker(features: Vec<crate::cluster::records::SupportedFeature>) -> RegisterBroker {
+        RegisterBroker {
+            id: BrokerId(1),
+            incarnation_id: Uuid::from_u128(7),
+            endpoints: Vec::new(),
+            features,
+            rack: None,
+            log_dirs: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_broker_without_a_finalized_feature_is_refused() {
+        let mut image = Image::empty("c");
+        for record in features::initial() {
+            image.apply(&record).unwrap();
+        }
+        let refused = register(&image, &broker(Vec::new()), 5).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::UnsupportedVersion);
+        let outcome = register(&image, &broker(features::supported()), 5).unwrap();
+        assert_eq!(outcome.response, 5);
+        image.apply(&outcome.records[0]).unwrap();
+        assert!(!image.is_active(BrokerId(1)));
+        assert_eq!(check_epoch(&image, BrokerId(1), 4).unwrap_err().code, ErrorCode::StaleBrokerEpoch);
+        assert_eq!(check_epoch(&image, BrokerId(2), 5).unwrap_err().code, ErrorCode::StaleBrokerEpoch);
+        for record in unfence(&image, BrokerId(1), 5, false).unwrap().records {
+            image.apply(&record).unwrap();
+        }
+        assert!(image.is_active(BrokerId(1)));
+    }
+}

@@ -1,0 +1,103 @@
+//! This broker's calls to the controller. In process here; the same calls will go over the wire to another node.
+
+use super::Error;
+use super::controller::Refusal;
+use super::controller::command::AlterConfigs;
+use super::controller::command::ConfigAlteration;
+use super::controller::command::CreatePartitions;
+use super::controller::command::CreateTopics;
+use super::controller::command::ProducerIds;
+use super::controller::command::TopicCreation;
+use super::controller::command::TopicDeletion;
+use super::controller::command::TopicToDelete;
+use super::controller::turn::Applied;
+use super::controller::turn::Command;
+use super::controller::turn::Reply;
+use crate::base::BrokerId;
+use tokio::sync::mpsc;
+use tokio::sync::oneshot;
+
+/// How many commands may wait for the controller; more wait in their callers.
+pub(crate) const QUEUE: usize = 1024;
+
+/// Asks the controller for changes. Cheap to clone.
+///
+/// Each call returns once its records are durable and the published image shows them; [`Applied::offset`] is what
+/// `replica` must have acted on before the change can be used. Dropping a call does not take the change back.
+///
+/// Every call fails with [`Error::NotActive`] once the controller has stopped.
+#[derive(Clone, Debug)]
+pub struct ControllerClient {
+    commands: mpsc::Sender<Command>,
+    broker: BrokerId,
+}
+
+impl ControllerClient {
+    pub(crate) fn new(commands: mpsc::Sender<Command>, broker: BrokerId) -> ControllerClient {
+        ControllerClient { commands, broker }
+    }
+
+    /// Creates topics; each has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn create_topics(&self, command: CreateTopics) -> Result<Applied<Vec<TopicCreation>>, Error> {
+        self.call(|reply| Command::CreateTopics(command, reply)).await
+    }
+
+    /// Deletes topics; each has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] when topics may not be deleted at all.
+    pub async fn delete_topics(
+        &self,
+        topics: Vec<TopicToDelete>,
+    ) -> Result<Applied<Vec<TopicDeletion>>, Error> {
+        self.call(|reply| Command::DeleteTopics(topics, reply)).await
+    }
+
+    /// Adds partitions to topics; each topic has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn create_partitions(
+        &self,
+        command: CreatePartitions,
+    ) -> Result<Applied<Vec<(String, Result<(), Refusal>)>>, Error> {
+        self.call(|reply| Command::CreatePartitions(command, reply)).await
+    }
+
+    /// Changes settings; each resource has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn alter_configs(
+        &self,
+        command: AlterConfigs,
+    ) -> Result<Applied<Vec<ConfigAlteration>>, Error> {
+        self.call(|reply| Command::AlterConfigs(command, reply)).await
+    }
+
+    /// A block of producer ids that nobody else gets.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] when all ids are used up.
+    pub async fn allocate_producer_ids(&self) -> Result<Applied<ProducerIds>, Error> {
+        let broker = self.broker;
+        self.call(|reply| Command::AllocateProducerIds { broker, reply }).await
+    }
+
+    /// Forgets a broker that will not come back.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] when it is not registered.
+    pub async fn unregister_broker(&self, broker: BrokerId) -> Result<Applied<()>, Error> {
+        self.call(|reply| Command::UnregisterBroker { broker, reply }).await
+    }
+
+    async fn call<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<Applied<T>, Error> {
+        let (reply, answer) = oneshot::channel();
+        self.commands.send(command(reply)).await.map_err(|_| Error::NotActive)?;
+        answer.await.map_err(|_| Error::NotActive)?
+    }
+}

@@ -1,0 +1,303 @@
+//! One node as the whole cluster: its own log is the order of the records.
+//!
+//! One task takes the commands that wait, decides them on a draft, appends their records, and when they are durable
+//! publishes the draft and answers. When the log fails, the draft is dropped and the task ends: what was not agreed is
+//! never seen, and every later command fails.
+
+use super::batches;
+use super::files::Folder;
+use super::launch;
+use super::launch::Node;
+use super::snapshot;
+use super::store::Store;
+use crate::base::OffsetAndEpoch;
+use crate::base::Timestamp;
+use crate::base::TopicId;
+use crate::cluster::ControllerClient;
+use crate::cluster::Error;
+use crate::cluster::Publisher;
+use crate::cluster::controller::command::RegisterBroker;
+use crate::cluster::controller::features;
+use crate::cluster::controller::turn::Command;
+use crate::cluster::controller::turn::Turn;
+use crate::cluster::controller_client;
+use crate::cluster::image::Image;
+use crate::cluster::records::Endpoint;
+use crate::config::ListenerConfig;
+use crate::config::MetadataSettings;
+use crate::config::ServerConfig;
+use crate::io::Clock;
+use crate::io::Disk;
+use crate::io::random::Random;
+use crate::io::task;
+use crate::io::task::Shutdown;
+use crate::io::task::Task;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::mpsc;
+use tracing::error;
+use tracing::info;
+use tracing::warn;
+use uuid::Uuid;
+
+/// How many commands one turn takes at most.
+const COMMANDS_PER_TURN: usize = 256;
+
+/// The running source. Its task ends on the shutdown token.
+#[derive(Debug)]
+pub struct Local {
+    publisher: Publisher,
+    controller: ControllerClient,
+    task: Task<()>,
+}
+
+/// What the source is opened with.
+pub struct Opening {
+    /// The settings.
+    pub config: Arc<ServerConfig>,
+    /// The cluster's id, as in `meta.properties`.
+    pub cluster_id: String,
+    /// Where this broker is reached, with the ports it really listens on.
+    pub listeners: Vec<ListenerConfig>,
+    /// The ids of the log directories.
+    pub log_dirs: Vec<Uuid>,
+    /// Which of them holds the metadata log.
+    pub metadata_dir: Uuid,
+    /// Whether the process before this one stopped without closing its logs. Partitions then begin a new leader
+    /// epoch, so that clients notice records that went with it (KIP-320).
+    pub unclean: bool,
+    /// Where files are.
+    pub disk: Disk,
+    /// The folder of the metadata log.
+    pub folder: PathBuf,
+    /// Time.
+    pub clock: Clock,
+    /// Ends the controller.
+    pub shutdown: Shutdown,
+}
+
+impl Opening {
+    fn node(&self) -> Node {
+        let endpoint = |listener: &ListenerConfig| Endpoint {
+            name: listener.name.clone(),
+            host: listener.advertised.host.clone(),
+            port: listener.advertised.port,
+            security_protocol: listener.protocol.code(),
+        };
+        let broker = RegisterBroker {
+            id: self.config.node_id,
+            incarnation_id: TopicId::random().0,
+            endpoints: self.listeners.iter().map(endpoint).collect(),
+            features: features::supported(),
+            rack: self.config.rack.clone(),
+            log_dirs: self.log_dirs.clone(),
+        };
+        Node { broker, directory: self.metadata_dir, unclean: self.unclean }
+    }
+}
+
+impl Local {
+    /// Reads the log, begins an epoch, registers this broker and starts the controller.
+    pub(super) async fn start(opening: Opening, store: Store) -> Result<Local, Error> {
+        let node = opening.node();
+        let folder = Folder::new(opening.disk, opening.folder);
+        let replay = launch::read_all(&folder, &store, &opening.cluster_id)?;
+        let now = opening.clock.wall();
+        let image = launch::activate(&folder, &store, replay, &node, now).await?;
+        let random =
+            Random::from_kernel().map_err(|error| Error::Log(format!("no random numbers: {error}")))?;
+        let publisher = Publisher::new(image.clone());
+        let (sender, commands) = mpsc::channel(controller_client::QUEUE);
+        let controller = ControllerClient::new(sender, node.broker.id);
+        let snapshots = Snapshots::new(folder, opening.config.metadata.clone(), now);
+        let active = Active {
+            image,
+            store,
+            config: opening.config,
+            clock: opening.clock,
+            random,
+            publisher: publisher.clone(),
+            snapshots,
+        };
+        let task = task::spawn("metadata-controller", active.run(commands, opening.shutdown));
+        Ok(Local { publisher, controller, task })
+    }
+
+    /// As `open`, with the log in memory: for tests of other rooms.
+    ///
+    /// # Errors
+    /// As `open`.
+    #[cfg(any(test, feature = "sim"))]
+    pub async fn in_memory(opening: Opening) -> Result<Local, Error> {
+        Local::start(opening, Store::Memory(Arc::default())).await
+    }
+
+    /// Where images come out.
+    pub fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
+    /// Where changes are asked for.
+    pub fn controller(&self) -> &ControllerClient {
+        &self.controller
+    }
+
+    /// Waits until the controller has ended, which it does on the shutdown token or when the log fails.
+    pub async fn ended(self) {
+        self.task.join().await;
+    }
+}
+
+/// The controller's task.
+struct Active {
+    image: Image,
+    store: Store,
+    config: Arc<ServerConfig>,
+    clock: Clock,
+    random: Random,
+    publisher: Publisher,
+    snapshots: Snapshots,
+}
+
+impl Active {
+    async fn run(mut self, mut commands: mpsc::Receiver<Command>, shutdown: Shutdown) {
+        let mut waiting = Vec::with_capacity(COMMANDS_PER_TURN);
+        loop {
+            let received = tokio::select! {
+                () = shutdown.triggered() => 0,
+                received = commands.recv_many(&mut waiting, COMMANDS_PER_TURN) => received,
+            };
+            if received == 0 {
+                break;
+            }
+            if let Err(failed) = self.turn(waiting.drain(..)).await {
+                error!("the metadata log failed, the controller stops: {failed}");
+                break;
+            }
+        }
+        self.snapshots.finish().await;
+    }
+
+    async fn turn(&mut self, commands: impl Iterator<Item = Command>) -> Result<(), Error> {
+        let mut turn = Turn::new(&self.image);
+        for command in commands {
+            turn.take(command, &self.config, &mut self.random);
+        }
+        let entries = std::mem::take(&mut turn.entries);
+        if !entries.is_empty() {
+            let now = self.clock.wall();
+            let batches = batches::of_entries(entries, turn.draft.metadata_version(), now);
+            let bytes = batches.iter().map(|batch| batch.bytes().len()).sum();
+            let end = match self.store.append(batches, self.image.epoch).await {
+                Ok(end) => end,
+                Err(failed) => {
+                    turn.answer(None);
+                    return Err(failed);
+                }
+            };
+            turn.draft.advance(end, self.image.epoch);
+            self.image = turn.draft.clone();
+            self.publisher.publish(self.image.clone());
+            self.snapshots.appended(bytes, now);
+        }
+        turn.answer(Some(self.image.offset));
+        self.snapshots.take_when_due(&self.image, &self.store, self.clock.wall()).await;
+        Ok(())
+    }
+}
+
+/// When snapshots are taken, and what they make superfluous.
+struct Snapshots {
+    folder: Folder,
+    settings: MetadataSettings,
+    bytes_since: u64,
+    last_taken: Timestamp,
+    last_record: Timestamp,
+    writing: Option<Task<()>>,
+}
+
+impl Snapshots {
+    fn new(folder: Folder, settings: MetadataSettings, now: Timestamp) -> Snapshots {
+        Snapshots { folder, settings, bytes_since: 0, last_taken: now, last_record: now, writing: None }
+    }
+
+    fn appended(&mut self, bytes: usize, now: Timestamp) {
+        self.bytes_since = self.bytes_since.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.last_record = now;
+    }
+
+    async fn take_when_due(&mut self, image: &Image, store: &Store, now: Timestamp) {
+        let by_bytes =
+            u64::try_from(self.settings.snapshot_after_bytes).is_ok_and(|limit| self.bytes_since >= limit);
+        let limit = self.settings.snapshot_after_ms;
+        let by_time = limit > 0 && self.bytes_since > 0 && now.0.saturating_sub(self.last_taken.0) >= limit;
+        if !by_bytes && !by_time {
+            return;
+        }
+        if self.writing.as_ref().is_some_and(|writing| !writing.is_finished()) {
+            return;
+        }
+        self.finish().await;
+        self.bytes_since = 0;
+        self.last_taken = now;
+        let work = SnapshotWork {
+            folder: self.folder.clone(),
+            store: store.clone(),
+            image: image.clone(),
+            times: (self.last_record, now),
+            retention_bytes: self.settings.retention_bytes,
+        };
+        self.writing = Some(task::spawn("metadata-snapshot", task::run_blocking(move || work.run())));
+    }
+
+    async fn finish(&mut self) {
+        if let Some(writing) = self.writing.take() {
+            writing.join().await;
+        }
+    }
+}
+
+/// One snapshot to write, away from the controller's task.
+struct SnapshotWork {
+    folder: Folder,
+    store: Store,
+    image: Image,
+    times: (Timestamp, Timestamp),
+    retention_bytes: i64,
+}
+
+impl SnapshotWork {
+    fn run(self) {
+        if let Err(failed) = self.write() {
+            warn!("no snapshot of the metadata was written, the log keeps everything: {failed}");
+        }
+    }
+
+    fn write(&self) -> Result<(), Error> {
+        let id = OffsetAndEpoch { offset: self.image.offset, epoch: self.image.epoch };
+        let bytes = snapshot::encode(&self.image, id, self.times.0, self.times.1);
+        self.folder.write(&snapshot::name(id), &bytes)?;
+        // Only a snapshot that reads back may stand for the log before it.
+        let read = snapshot::load(&self.folder, id, &self.image.cluster_id)?;
+        if read != self.image {
+            return Err(Error::Log(format!("snapshot {} does not read back as it was", snapshot::name(id))));
+        }
+        info!(snapshot = snapshot::name(id), bytes = bytes.len(), "wrote a snapshot of the metadata");
+        let older = snapshot::list(&self.folder)?.into_iter().filter(|other| *other < id);
+        self.let_go(&older.collect::<Vec<_>>())
+    }
+
+    /// Keeps the snapshot before the newest as well, with the log from there on: should the newest be damaged, that
+    /// one still leads to the end of the log.
+    fn let_go(&self, older: &[OffsetAndEpoch]) -> Result<(), Error> {
+        let Some((previous, superfluous)) = older.split_last() else { return Ok(()) };
+        let limit = u64::try_from(self.retention_bytes).unwrap_or(u64::MAX);
+        if self.store.size_bytes() > limit {
+            self.store.trim(previous.offset)?;
+        }
+        for id in superfluous {
+            self.folder.remove(&snapshot::name(*id))?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,14 @@
+//! Who orders the metadata records.
+//!
+//! One node orders them itself: its log is the order ([`local`]).
+
+mod batches;
+mod files;
+mod launch;
+pub mod local;
+mod replay;
+mod snapshot;
+mod store;
+
+#[cfg(test)]
+mod tests;

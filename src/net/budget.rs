@@ -1,0 +1,98 @@
+//! Bytes of requests in work, over all connections: `queued.max.request.bytes`.
+
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
+
+/// What a request may take without asking, so that small requests pass when large ones fill the budget.
+pub(super) const FREE: usize = 16 * 1024;
+
+/// Most that is asked for at a time.
+const STEP_MAX: usize = 1 << 30;
+
+/// The bytes that requests may hold together. Clones share it.
+#[derive(Clone, Debug)]
+pub(super) struct Budget {
+    left: Arc<Semaphore>,
+}
+
+/// Bytes taken from the budget; given back when dropped.
+#[derive(Debug, Default)]
+pub(super) struct Charge {
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Budget {
+    /// A budget of this many bytes. Without a limit of the user's (-1) it is that of one request of the largest
+    /// size, and never less: a single request always fits.
+    pub(super) fn new(queued_max_request_bytes: i64, request_max_bytes: usize) -> Budget {
+        let wanted = usize::try_from(queued_max_request_bytes).unwrap_or(0);
+        let bytes = wanted.max(request_max_bytes).min(Semaphore::MAX_PERMITS);
+        Budget { left: Arc::new(Semaphore::new(bytes)) }
+    }
+
+    /// Waits until the charge covers a request of `bytes` bytes. May be dropped at will: what is charged stays.
+    pub(super) async fn cover(&self, charge: &mut Charge, bytes: usize) {
+        while let Some(step) = charge.short_of(bytes) {
+            let wide = u32::try_from(step).expect("a step is at most a GiB");
+            let permit = Arc::clone(&self.left).acquire_many_owned(wide).await;
+            charge.add(permit.expect("the budget is never closed"));
+        }
+    }
+
+    /// Covers the request if that needs no waiting.
+    pub(super) fn try_cover(&self, charge: &mut Charge, bytes: usize) -> bool {
+        while let Some(step) = charge.short_of(bytes) {
+            let wide = u32::try_from(step).expect("a step is at most a GiB");
+            match Arc::clone(&self.left).try_acquire_many_owned(wide) {
+                Ok(permit) => charge.add(permit),
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// Bytes that nobody holds.
+    #[cfg(test)]
+    pub(super) fn left(&self) -> usize {
+        self.left.available_permits()
+    }
+}
+
+impl Charge {
+    /// What must be added to cover a request of `bytes` bytes, up to one step.
+    fn short_of(&self, bytes: usize) -> Option<usize> {
+        let charged = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let short = bytes.saturating_sub(FREE).saturating_sub(charged);
+        (short > 0).then(|| short.min(STEP_MAX))
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.permit {
+            Some(permit) => permit.merge(more),
+            None => self.permit = Some(more),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn large_requests_wait_for_each_other_and_small_ones_for_nobody() {
+        let budget = Budget::new(-1, 100_000);
+        let mut first = Charge::default();
+        budget.cover(&mut first, FREE + 90_000).await;
+        assert_eq!(budget.left(), 10_000);
+        let mut second = Charge::default();
+        assert!(!budget.try_cover(&mut second, FREE + 20_000));
+        assert!(budget.try_cover(&mut Charge::default(), FREE));
+        budget.cover(&mut first, FREE + 90_000).await;
+        assert_eq!(budget.left(), 10_000, "covered is covered");
+        drop(first);
+        assert!(budget.try_cover(&mut second, FREE + 20_000));
+        drop(second);
+        assert_eq!(budget.left(), 100_000);
+    }
+}

@@ -1,0 +1,312 @@
+//! The life of one connection, and the order of its requests and answers.
+
+use crate::base::Instant;
+use crate::broker;
+use crate::io::net::Stream;
+use crate::net::Handler;
+use crate::net::limits::Slot;
+use crate::net::listener::Service;
+use crate::net::pending::Owed;
+use crate::net::pending::Ready;
+use crate::net::reader::Filled;
+use crate::net::reader::Reader;
+use crate::net::writer::Writer;
+use crate::protocol::versions;
+use bytes::BytesMut;
+use std::borrow::Cow;
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::debug;
+use tracing::info;
+use tracing::warn;
+
+/// A connection that is quiet for this long gives its buffer back.
+const BUFFER_KEPT: Duration = Duration::from_secs(1);
+/// A request that has begun must get on within this time.
+const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// How long the peer may take to notice the end.
+const LINGER: Duration = Duration::from_millis(250);
+/// What is read and thrown away meanwhile, in bytes.
+const LINGER_BYTES: usize = 1 << 20;
+
+/// One connection.
+pub(super) struct Life<H> {
+    service: Arc<Service<H>>,
+    connection: Arc<broker::Connection>,
+    stream: Stream,
+    reader: Reader,
+    owed: Owed,
+    writer: Writer,
+    last_activity: Instant,
+    /// The peer sends nothing more.
+    ended: bool,
+    #[expect(dead_code, reason = "held for its drop")]
+    slot: Slot,
+}
+
+/// Why a connection ends.
+#[derive(Debug)]
+enum End {
+    /// The peer closed it, or it broke.
+    Peer,
+    /// Nothing came for `connections.max.idle.ms`.
+    Idle,
+    /// A request began and did not get on.
+    Stalled,
+    /// What came is not the Kafka protocol, or too long.
+    Invalid(String),
+    /// The broker wants it closed.
+    Refused(Cow<'static, str>),
+    /// An answer could not be sent.
+    Unsent(io::Error),
+    /// The broker ends.
+    Shutdown,
+}
+
+enum Event {
+    Ending,
+    Ready(Ready),
+    Filled(io::Result<Filled>),
+    Alarm,
+}
+
+impl<H: Handler> Life<H> {
+    pub(super) fn new(
+        service: Arc<Service<H>>,
+        stream: Stream,
+        connection: broker::Connection,
+        slot: Slot,
+    ) -> Life<H> {
+        Life {
+            reader: Reader::new(service.request_max_bytes),
+            writer: Writer::new(service.clock.clone(), service.patience),
+            last_activity: service.clock.now(),
+            connection: Arc::new(connection),
+            owed: Owed::default(),
+            ended: false,
+            service,
+            stream,
+            slot,
+        }
+    }
+
+    /// Lives until the peer, the broker or the shutdown token ends it.
+    pub(super) async fn run(mut self) {
+        let end = self.live().await;
+        self.note(&end);
+        if !matches!(end, End::Peer | End::Unsent(_)) {
+            self.close_gently().await;
+        }
+    }
+
+    async fn live(&mut self) -> End {
+        let service = Arc::clone(&self.service);
+        let mut ending = pin!(service.shutdown.triggered());
+        let mut draining = false;
+        let mut armed_until = self.deadline();
+        let mut alarm = pin!(service.clock.sleep_until(armed_until));
+        loop {
+            if !draining && let Err(error) = self.take_requests() {
+                return End::Invalid(error.to_string());
+            }
+            if self.owed.is_empty() && draining {
+                return End::Shutdown;
+            }
+            if self.owed.is_empty() && self.ended && !self.has_whole_request() {
+                return End::Peer;
+            }
+            let deadline = self.deadline();
+            if deadline < armed_until {
+                armed_until = deadline;
+                alarm.set(service.clock.sleep_until(armed_until));
+            }
+            let wants_input = !draining && self.wants_input();
+            let event = tokio::select! {
+                biased;
+                () = &mut ending, if !draining => Event::Ending,
+                ready = self.owed.ready(), if !self.owed.is_empty() => Event::Ready(ready),
+                filled = self.reader.fill(&mut self.stream, &service.budget), if wants_input => Event::Filled(filled),
+                () = &mut alarm => Event::Alarm,
+            };
+            let now = service.clock.now();
+            match event {
+                Event::Ending => draining = true,
+                Event::Ready(ready) => {
+                    self.last_activity = now;
+                    if let Some(end) = self.answer(ready).await {
+                        return end;
+                    }
+                    self.last_activity = service.clock.now();
+                }
+                Event::Filled(filled) => {
+                    self.last_activity = now;
+                    if let Some(end) = self.take_note(filled) {
+                        return end;
+                    }
+                }
+                Event::Alarm => {
+                    if let Some(end) = self.quiet(now) {
+                        return end;
+                    }
+                    armed_until = self.deadline();
+                    alarm.set(service.clock.sleep_until(armed_until));
+                }
+            }
+        }
+    }
+
+    /// Hands over every request that is here and whose turn it is.
+    fn take_requests(&mut self) -> Result<(), crate::protocol::frame::Error> {
+        while self.owed.may_take_more() {
+            match self.reader.next_key()? {
+                None => break,
+                // Anything but a Produce sees what the requests before it did: it waits until they are answered.
+                Some(key) if key != versions::PRODUCE && !self.owed.is_empty() => break,
+                Some(_) => {}
+            }
+            let Some((frame, charge)) = self.reader.next(&self.service.budget)? else { break };
+            self.service.metrics.received_bytes.inc_by(wide(frame.len().saturating_add(4)));
+            let reply = self.service.handler.handle(&self.connection, frame);
+            self.owed.push(reply, charge);
+        }
+        Ok(())
+    }
+
+    /// Whether more bytes (or more budget) could lead to a request that may be taken now.
+    fn wants_input(&self) -> bool {
+        if !self.owed.may_take_more() {
+            return false;
+        }
+        match self.reader.next_key() {
+            // Whole, but not its turn, unless only the budget is missing.
+            Ok(Some(key)) => key == versions::PRODUCE || self.owed.is_empty(),
+            Ok(None) | Err(_) => !self.ended,
+        }
+    }
+
+    fn has_whole_request(&self) -> bool {
+        matches!(self.reader.next_key(), Ok(Some(_)))
+    }
+
+    async fn answer(&mut self, ready: Ready) -> Option<End> {
+        match self.send(ready.responses).await {
+            Ok(bytes) => self.service.metrics.sent_bytes.inc_by(bytes),
+            Err(error) => return Some(End::Unsent(error)),
+        }
+        ready.close.map(End::Refused)
+    }
+
+    async fn send(&mut self, responses: Vec<crate::protocol::Response>) -> io::Result<u64> {
+        for response in responses {
+            self.writer.add(&mut self.stream, response).await?;
+        }
+        self.writer.flush(&mut self.stream).await
+    }
+
+    fn take_note(&mut self, filled: io::Result<Filled>) -> Option<End> {
+        match filled {
+            Ok(Filled::Bytes(_) | Filled::Covered) => {}
+            Ok(Filled::End) => self.ended = true,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                return Some(End::Invalid(error.to_string()));
+            }
+            Err(error) => {
+                debug!(peer = %self.connection.peer, %error, "connection broke");
+                self.ended = true;
+            }
+        }
+        None
+    }
+
+    /// When the connection has to be looked at if nothing happens until then.
+    fn deadline(&self) -> Instant {
+        let patience = if !self.owed.is_empty() {
+            self.service.idle_max
+        } else if self.reader.is_within_request() {
+            self.service.idle_max.min(STALLED_AFTER)
+        } else if self.reader.holds_memory() {
+            self.service.idle_max.min(BUFFER_KEPT)
+        } else {
+            self.service.idle_max
+        };
+        self.last_activity.plus(patience)
+    }
+
+    /// The alarm: nothing may have happened for a while.
+    fn quiet(&mut self, now: Instant) -> Option<End> {
+        if !self.owed.is_empty() {
+            // A connection with a request in flight is not idle.
+            self.last_activity = now;
+            return None;
+        }
+        let quiet_for = now.since(self.last_activity);
+        if self.reader.is_within_request() && quiet_for >= self.service.idle_max.min(STALLED_AFTER) {
+            return Some(End::Stalled);
+        }
+        if quiet_for >= self.service.idle_max {
+            return Some(End::Idle);
+        }
+        if quiet_for >= BUFFER_KEPT {
+            self.reader.release();
+        }
+        None
+    }
+
+    /// One line, at the level the end deserves, and its counter.
+    fn note(&self, end: &End) {
+        let (peer, listener) = (self.connection.peer, &self.connection.listener);
+        let metrics = &self.service.metrics;
+        match end {
+            End::Peer => debug!(%peer, %listener, "connection ended by the peer"),
+            End::Idle => {
+                metrics.closed_idle.inc();
+                debug!(%peer, %listener, "closed idle connection");
+            }
+            End::Stalled => {
+                metrics.closed_invalid.inc();
+                info!(%peer, %listener, "closed connection whose request did not get on");
+            }
+            End::Invalid(reason) => {
+                metrics.closed_invalid.inc();
+                warn!(%peer, %listener, reason, "closed connection that does not speak the Kafka protocol");
+            }
+            End::Refused(reason) => info!(%peer, %listener, %reason, "closed connection"),
+            End::Unsent(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+                info!(%peer, %listener, %error, "closed connection in the middle of an answer");
+            }
+            End::Unsent(error) => debug!(%peer, %listener, %error, "answer not sent"),
+            End::Shutdown => debug!(%peer, %listener, "closed connection, the broker ends"),
+        }
+    }
+
+    /// Says that nothing more comes and waits a little for the peer to do the same: closing at once, with bytes
+    /// unread, would reset the connection and could take answers with it that are still on their way.
+    async fn close_gently(&mut self) {
+        if self.stream.shutdown_write().is_err() {
+            return;
+        }
+        self.reader.release();
+        let clock = self.service.clock.clone();
+        // The peer closed, sent too much, or took too long: the same to us.
+        clock.timeout(LINGER, discard(&mut self.stream)).await.unwrap_or_default();
+    }
+}
+
+/// Reads until the peer closes, and keeps nothing.
+async fn discard(stream: &mut Stream) {
+    let mut waste = BytesMut::new();
+    let mut left = LINGER_BYTES;
+    while let Ok(received @ 1..) = stream.read_into(&mut waste, 4096).await {
+        waste.clear();
+        left = left.saturating_sub(received);
+        if left == 0 {
+            return;
+        }
+    }
+}
+
+fn wide(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}

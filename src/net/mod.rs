@@ -1,0 +1,40 @@
+//! Connections: accepting, cutting requests out of the stream, handing them to the broker in order, sending answers
+//! in that order, and ending.
+//!
+//! Promises: one task a connection; requests of a connection are taken one at a time, except that Produce is
+//! pipelined; answers go out in the order of their requests; what a connection holds in memory follows what it
+//! sent, not what it claims; an idle one holds no buffer; a request in flight is finished before a connection ends
+//! on the shutdown token. Never: knows what a request means (beyond "is it Produce?"). Called by: `server/`.
+
+mod budget;
+mod connection;
+mod limits;
+mod listener;
+mod pending;
+mod reader;
+mod writer;
+
+pub use listener::Bound;
+pub use listener::Service;
+pub use listener::bind;
+
+use crate::broker::Broker;
+use crate::broker::Connection;
+use crate::broker::Reply;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// Who answers the requests: the broker, or a test's stand-in.
+pub trait Handler: Send + Sync + 'static {
+    /// Takes one request, a whole frame without its length. See [`Broker::handle`].
+    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply;
+}
+
+impl Handler for Broker {
+    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
+        Broker::handle(self, connection, frame)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! Requests out of a stream of bytes, with memory that follows what has come.
+
+use crate::io::net::Stream;
+use crate::net::budget::Budget;
+use crate::net::budget::Charge;
+use crate::net::budget::FREE;
+use crate::protocol::frame;
+use bytes::Bytes;
+use bytes::BytesMut;
+use std::io;
+
+/// Room for the first request of a connection.
+const ROOM_MIN: usize = 4 * 1024;
+/// Most room that is made on the strength of a claim; a longer request gets more as it comes.
+const ROOM_MAX: usize = (1 << 20) + (64 << 10);
+/// Room for many small requests at once.
+const ROOM_SMALL_MAX: usize = 256 << 10;
+
+/// What [`Reader::fill`] brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// This many bytes.
+    Bytes(usize),
+    /// The budget covers the request that is here.
+    Covered,
+    /// The peer has closed its side.
+    End,
+}
+
+/// The receiving side of one connection.
+#[derive(Debug)]
+pub(super) struct Reader {
+    buffer: BytesMut,
+    /// Room for the next request, from the sizes of those before.
+    room: usize,
+    /// What the request in the buffer has been charged.
+    charge: Charge,
+    limit: usize,
+}
+
+impl Reader {
+    /// A reader that refuses requests longer than `limit` bytes.
+    pub(super) fn new(limit: usize) -> Reader {
+        Reader { buffer: BytesMut::new(), room: ROOM_MIN, charge: Charge::default(), limit }
+    }
+
+    /// The API key of the next request, when all of it is here.
+    pub(super) fn next_key(&self) -> Result<Option<i16>, frame::Error> {
+        if frame::missing(&self.buffer, self.limit)? > 0 {
+            return Ok(None);
+        }
+        Ok(self.buffer.get(4..6).and_then(|key| key.first_chunk()).map(|key| i16::from_be_bytes(*key)))
+    }
+
+    /// The next request with what it was charged, when all of it is here and the budget covers it. The request is a
+    /// slice of the receive buffer.
+    pub(super) fn next(&mut self, budget: &Budget) -> Result<Option<(Bytes, Charge)>, frame::Error> {
+        let missing = frame::missing(&self.buffer, self.limit)?;
+        let length = self.first_length();
+        if missing > 0 || !budget.try_cover(&mut self.charge, length) {
+            return Ok(None);
+        }
+        let Some(frame) = frame::next(&mut self.buffer, self.limit)? else { return Ok(None) };
+        let wanted = frame.len().saturating_add(4).clamp(ROOM_MIN, ROOM_MAX);
+        // Grows at once and shrinks slowly.
+        self.room = wanted.max(self.room - self.room / 8);
+        Ok(Some((frame, std::mem::take(&mut self.charge))))
+    }
+
+    /// Waits for more bytes of the next request, or for the budget to cover it. May be dropped at will.
+    ///
+    /// # Errors
+    /// Those of the stream; `InvalidData` with the [`frame::Error`] when the length can be no request's.
+    pub(super) async fn fill(&mut self, stream: &mut Stream, budget: &Budget) -> io::Result<Filled> {
+        let missing = frame::missing(&self.buffer, self.limit)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        if missing == 0 {
+            let length = self.first_length();
+            budget.cover(&mut self.charge, length).await;
+            return Ok(Filled::Covered);
+        }
+        let room = if self.buffer.is_empty() {
+            self.room
+        } else {
+            // At most double what has come, beyond a room that anybody gets.
+            missing.min(ROOM_MAX.max(self.buffer.len()))
+        };
+        if self.buffer.len() > FREE {
+            budget.cover(&mut self.charge, self.buffer.len().saturating_add(room)).await;
+        }
+        let received = stream.read_into(&mut self.buffer, room).await?;
+        if self.buffer.len() == self.buffer.capacity() {
+            self.room = self.room.max(self.room.saturating_mul(2).min(ROOM_SMALL_MAX));
+        }
+        Ok(if received == 0 { Filled::End } else { Filled::Bytes(received) })
+    }
+
+    /// Whether a request has begun and is not whole.
+    pub(super) fn is_within_request(&self) -> bool {
+        !self.buffer.is_empty()
+    }
+
+    /// Gives up the memory that is kept for the next request.
+    pub(super) fn release(&mut self) {
+        if self.buffer.is_empty() {
+            self.buffer = BytesMut::new();
+        }
+    }
+
+    /// Whether memory is kept.
+    pub(super) fn holds_memory(&self) -> bool {
+        self.buffer.capacity() > 0
+    }
+
+    fn first_length(&self) -> usize {
+        let claimed = self.buffer.first_chunk::<4>().map_or(0, |length| i32::from_be_bytes(*length));
+        usize::try_from(claimed).unwrap_or(0)
+    }
+}
