@@ -7,6 +7,7 @@ use crate::broker::context::Connection;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
 use crate::broker::errors::Refused;
+use crate::broker::group;
 use crate::broker::meta;
 use crate::protocol;
 use crate::protocol::RequestHeader;
@@ -35,6 +36,39 @@ enum Handler {
 fn handler(key: i16) -> Option<Handler> {
     Some(match key {
         versions::API_VERSIONS => Handler::Now(meta::api_versions::handle),
+        versions::FIND_COORDINATOR => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::find_coordinator::handle(broker, context, body))
+        }),
+        versions::JOIN_GROUP => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::join_group::handle(broker, context, body))
+        }),
+        versions::SYNC_GROUP => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::sync_group::handle(broker, context, body))
+        }),
+        versions::HEARTBEAT => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::heartbeat::handle(broker, context, body))
+        }),
+        versions::LEAVE_GROUP => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::leave_group::handle(broker, context, body))
+        }),
+        versions::OFFSET_COMMIT => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::offset_commit::handle(broker, context, body))
+        }),
+        versions::OFFSET_FETCH => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::offset_fetch::handle(broker, context, body))
+        }),
+        versions::OFFSET_DELETE => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::offset_delete::handle(broker, context, body))
+        }),
+        versions::LIST_GROUPS => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::list_groups::handle(broker, context, body))
+        }),
+        versions::DESCRIBE_GROUPS => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::describe_groups::handle(broker, context, body))
+        }),
+        versions::DELETE_GROUPS => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::delete_groups::handle(broker, context, body))
+        }),
         _ => return None,
     })
 }

@@ -7,6 +7,7 @@
 pub mod context;
 mod dispatch;
 pub mod errors;
+mod group;
 mod meta;
 
 pub use context::Answer;
@@ -15,8 +16,10 @@ pub use context::Context;
 pub use context::Reply;
 pub use errors::Refused;
 
+use crate::cluster::ControllerClient;
 use crate::cluster::Publisher;
 use crate::config::ServerConfig;
+use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
 use std::sync::Arc;
@@ -30,6 +33,10 @@ pub struct Broker {
     pub clock: Clock,
     /// The cluster's state as this broker knows it.
     pub publisher: Publisher,
+    /// Changes of the cluster's state.
+    pub controller: ControllerClient,
+    /// Consumer groups and committed offsets.
+    pub groups: groups::Service,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

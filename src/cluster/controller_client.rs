@@ -37,6 +37,12 @@ impl ControllerClient {
         ControllerClient { commands, broker }
     }
 
+    /// A client whose controller has stopped, for tests of rooms above.
+    #[cfg(test)]
+    pub(crate) fn stopped() -> ControllerClient {
+        ControllerClient::new(mpsc::channel(1).0, BrokerId::NONE)
+    }
+
     /// Creates topics; each has a result of its own.
     ///
     /// # Errors

@@ -9,9 +9,12 @@
 
 mod batch;
 pub mod error;
+pub mod internal_topic;
 pub mod journal;
 pub mod load;
 pub mod machine;
+#[cfg(test)]
+pub(crate) mod memory;
 pub mod outcome;
 mod partition;
 pub mod runtime;
@@ -20,6 +23,7 @@ mod tests;
 pub mod timer;
 
 pub use error::Error;
+pub use internal_topic::InternalTopic;
 pub use journal::Journal;
 pub use machine::Machine;
 pub use machine::Now;

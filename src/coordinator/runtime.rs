@@ -53,6 +53,8 @@ struct Shared<M: Machine> {
     clock: Clock,
     partitions: Mutex<BTreeMap<PartitionIndex, Handle<M>>>,
     tasks: Mutex<Tasks>,
+    /// Counts the partitions that came.
+    came: watch::Sender<u64>,
 }
 
 struct Handle<M: Machine> {
@@ -67,7 +69,8 @@ impl<M: Machine> Runtime<M> {
     pub fn new(options: Options, clock: Clock) -> Runtime<M> {
         let tasks = Mutex::new(Tasks::new(options.name));
         let partitions = Mutex::new(BTreeMap::new());
-        Runtime { shared: Arc::new(Shared { options, clock, partitions, tasks }) }
+        let came = watch::Sender::new(0);
+        Runtime { shared: Arc::new(Shared { options, clock, partitions, tasks, came }) }
     }
 
     /// Begins to coordinate a partition: loads the log into what `fresh` makes and then takes commands. A
@@ -97,6 +100,7 @@ impl<M: Machine> Runtime<M> {
         if let Some(before) = partitions.insert(index, Handle { epoch, commands, status, resign }) {
             before.resign.trigger();
         }
+        self.shared.came.send_modify(|count| *count += 1);
         let mut tasks = self.shared.tasks.lock();
         tasks.reap();
         tasks.spawn(partition::run(context, journal, fresh, receiver));
@@ -114,12 +118,21 @@ impl<M: Machine> Runtime<M> {
         self.shared.partitions.lock().iter().map(|(index, handle)| (*index, handle.epoch)).collect()
     }
 
-    /// Waits until a partition takes commands, for the options' patience.
-    ///
-    /// # Errors
-    /// [`Error::NotCoordinator`], or [`Error::Loading`] when it takes longer.
-    pub async fn ready(&self, index: PartitionIndex) -> Result<(), Error> {
-        self.channel(index).await.map(|_| ())
+    /// Waits until a partition is led here and takes commands, for at most `patience`; for use right after its
+    /// topic was created. Whether it did.
+    pub async fn ready(&self, index: PartitionIndex, patience: Duration) -> bool {
+        let mut came = self.shared.came.subscribe();
+        let ready = async {
+            loop {
+                came.borrow_and_update();
+                match self.channel(index).await {
+                    Ok(_) => return true,
+                    Err(Error::NotCoordinator) if came.changed().await.is_err() => return false,
+                    Err(_) => {}
+                }
+            }
+        };
+        self.shared.clock.timeout(patience, ready).await.unwrap_or(false)
     }
 
     /// Asks a partition's machine. The wait ends: with the machine's answer, or with an error when the

@@ -6,20 +6,15 @@ use crate::base::Offset;
 use crate::base::PartitionIndex;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
-use crate::coordinator::journal::Appended;
-use crate::coordinator::journal::Committing;
 use crate::coordinator::machine::Entry;
+use crate::coordinator::memory::Memory;
 use crate::io::Clock;
 use crate::io::sim::SimClock;
 use crate::io::task;
-use crate::record::CheckedBatch;
 use crate::record::Codec;
 use bytes::Bytes;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// Adds to named sums; `Wait` is answered by the next `Add` of the name or by a timer.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -126,87 +121,6 @@ impl Machine for Sums {
     }
 }
 
-/// A log in memory. Batches are committed up to an offset that the test gives.
-#[derive(Clone)]
-struct Memory {
-    state: Arc<Mutex<State>>,
-    committed: Arc<watch::Sender<i64>>,
-}
-
-struct State {
-    bytes: Vec<u8>,
-    starts: Vec<(i64, usize)>,
-    end: i64,
-    batches: usize,
-    refuse: Option<Error>,
-    lose_commits: bool,
-}
-
-impl Memory {
-    fn new() -> Memory {
-        let state = State {
-            bytes: Vec::new(),
-            starts: Vec::new(),
-            end: 0,
-            batches: 0,
-            refuse: None,
-            lose_commits: false,
-        };
-        Memory { state: Arc::new(Mutex::new(state)), committed: Arc::new(watch::Sender::new(i64::MAX)) }
-    }
-
-    fn write(&self, batch: &CheckedBatch) -> Offset {
-        let mut state = self.state.lock();
-        let base = state.end;
-        let at = state.bytes.len();
-        state.starts.push((base, at));
-        state.bytes.extend_from_slice(&batch.head(Offset(base), LeaderEpoch(0)));
-        state.bytes.extend_from_slice(&batch.rest());
-        state.end += i64::from(batch.header().record_count);
-        state.batches += 1;
-        Offset(base)
-    }
-}
-
-impl Journal for Memory {
-    fn start(&self) -> Offset {
-        Offset::ZERO
-    }
-
-    fn end(&self) -> Offset {
-        Offset(self.state.lock().end)
-    }
-
-    fn batch_bytes_max(&self) -> usize {
-        2_000
-    }
-
-    async fn read(&self, from: Offset, bytes_max: usize) -> Result<Bytes, Error> {
-        let state = self.state.lock();
-        let at = state.starts.iter().rev().find(|(base, _)| *base <= from.0).map_or(0, |(_, at)| *at);
-        let later = state.starts.iter().map(|(_, at)| *at).find(|end| *end > at && *end >= at + bytes_max);
-        Ok(Bytes::copy_from_slice(&state.bytes[at..later.unwrap_or(state.bytes.len())]))
-    }
-
-    fn committed(&self, end: Offset) -> Committing {
-        let mut committed = self.committed.subscribe();
-        let lost = self.state.lock().lose_commits;
-        Box::pin(async move {
-            committed.wait_for(|offset| *offset >= end.0).await.map_err(|_| Error::NotAvailable)?;
-            if lost { Err(Error::NotAvailable) } else { Ok(()) }
-        })
-    }
-
-    fn append(&self, batch: CheckedBatch) -> Result<Appended, Error> {
-        if let Some(error) = self.state.lock().refuse.take() {
-            return Err(error);
-        }
-        let records = i64::from(batch.header().record_count);
-        let base = self.write(&batch);
-        Ok(Appended { base, committed: self.committed(Offset(base.0 + records)) })
-    }
-}
-
 const P: PartitionIndex = PartitionIndex(0);
 
 fn options() -> Options {
@@ -264,7 +178,7 @@ async fn nothing_is_answered_before_it_is_committed_not_even_a_read() {
     let log = Memory::new();
     let runtime = runtime();
     lead(&runtime, 0, &log);
-    runtime.ready(P).await.unwrap();
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
     log.committed.send_replace(0);
     let clock = Clock::system();
     let writer = task::spawn("ask", {
@@ -283,7 +197,7 @@ async fn commands_that_wait_together_are_written_together() {
     let log = Memory::new();
     let runtime = runtime();
     lead(&runtime, 0, &log);
-    runtime.ready(P).await.unwrap();
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
     let before = log.state.lock().batches;
     let asks: Vec<_> = (0..30)
         .map(|_| {
@@ -321,7 +235,7 @@ async fn a_lost_commit_fails_its_answers_and_what_was_written_is_read_again() {
     let log = Memory::new();
     let runtime = runtime();
     lead(&runtime, 0, &log);
-    runtime.ready(P).await.unwrap();
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
     log.state.lock().lose_commits = true;
     assert_eq!(runtime.ask(P, add("a", 1)).await, Err(Error::NotAvailable));
     log.state.lock().lose_commits = false;
@@ -360,7 +274,7 @@ async fn a_waiting_command_is_answered_by_a_later_one_or_by_its_timer_whatever_t
     let clock = SimClock::new();
     let runtime = Runtime::<Sums>::new(options(), Clock::Sim(clock.clone()));
     lead(&runtime, 0, &Memory::new());
-    runtime.ready(P).await.unwrap();
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
     let wait = |name: &str| {
         let (runtime, name) = (runtime.clone(), name.to_owned());
         task::spawn("ask", async move { runtime.ask(P, Command::Wait(name)).await })
@@ -383,7 +297,7 @@ async fn everyone_who_waits_is_told_when_the_leadership_goes() {
     let log = Memory::new();
     let runtime = runtime();
     lead(&runtime, 0, &log);
-    runtime.ready(P).await.unwrap();
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
     log.committed.send_replace(0);
     let ask = |command| {
         let runtime = runtime.clone();

@@ -223,7 +223,6 @@ impl Groups {
         let mut codes = Vec::with_capacity(ids.len());
         for id in ids {
             codes.push(match self.groups.get(id) {
-                _ if id.is_empty() => ErrorCode::InvalidGroupId,
                 None => ErrorCode::GroupIdNotFound,
                 Some(group) if group.state != State::Empty => ErrorCode::NonEmptyGroup,
                 Some(group) => {

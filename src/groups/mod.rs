@@ -2,8 +2,9 @@
 //!
 //! Promises: a state machine that decides what a request or a passed deadline means for a group and gives
 //! records in the format of Kafka's `__consumer_offsets`, so that reading them again gives the same state.
-//! Every request that waits for a rebalance is answered in the end. Never: I/O, a look at a clock, randomness,
-//! protocol versions. Called by: `broker/group/`, through a handle that runs the machine in `coordinator/`.
+//! Every request that waits for a rebalance is answered in the end. The machine never does I/O, looks at a
+//! clock or at randomness; nothing here knows protocol versions. Called by: `broker/group/` through [`Service`], the
+//! handle to the machines that `coordinator/` runs.
 
 mod classic;
 pub mod command;
@@ -11,6 +12,7 @@ mod expire;
 pub mod machine;
 mod offsets;
 pub mod record;
+pub mod service;
 pub mod settings;
 mod show;
 mod wire;
@@ -19,5 +21,6 @@ mod wire;
 mod tests;
 
 pub use machine::Groups;
+pub use service::Service;
 pub use settings::Settings;
 pub use wire::Malformed;

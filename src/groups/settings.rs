@@ -1,5 +1,6 @@
 //! The settings that the rules of groups depend on.
 
+use crate::config::ServerConfig;
 use std::time::Duration;
 
 /// Rules' settings, named after Kafka's keys (`GroupCoordinatorConfig`, `OffsetConfig`).
@@ -19,6 +20,22 @@ pub struct Settings {
     pub offsets_retention: Duration,
     /// `offsets.retention.check.interval.ms`
     pub retention_check_interval: Duration,
+}
+
+impl Settings {
+    /// The broker's settings.
+    pub fn of(config: &ServerConfig) -> Settings {
+        let millis = |value: i64| Duration::from_millis(u64::try_from(value).unwrap_or(0));
+        Settings {
+            session_timeout_min_ms: config.groups.min_session_timeout_ms,
+            session_timeout_max_ms: config.groups.max_session_timeout_ms,
+            initial_rebalance_delay_ms: config.groups.initial_rebalance_delay_ms,
+            group_size_max: usize::try_from(config.groups.max_size).unwrap_or(1),
+            offset_metadata_max: usize::try_from(config.offsets.metadata_max_bytes).unwrap_or(0),
+            offsets_retention: millis(config.offsets.retention_ms),
+            retention_check_interval: millis(config.offsets.retention_check_interval_ms.max(1)),
+        }
+    }
 }
 
 /// How long a new member may wait for its first rebalance to end before its request is given up

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::base::ErrorCode;
+use crate::cluster::ControllerClient;
 use crate::cluster::Image;
 use crate::cluster::Publisher;
 use crate::config::SecurityProtocol;
 use crate::config::ServerConfig;
+use crate::groups;
 use crate::io::Clock;
 use crate::metrics::Registry;
 use crate::protocol::Part;
@@ -13,10 +15,15 @@ use std::collections::BTreeMap;
 
 fn broker() -> Arc<Broker> {
     let set = BTreeMap::from([(String::from("node.id"), String::from("1"))]);
+    let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
+    let clock = Clock::system();
+    let publisher = Publisher::new(Image::empty("cluster"));
     Arc::new(Broker {
-        config: Arc::new(ServerConfig::new(&set, "localhost").unwrap()),
-        clock: Clock::system(),
-        publisher: Publisher::new(Image::empty("cluster")),
+        groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
+        controller: ControllerClient::stopped(),
+        config,
+        clock,
+        publisher,
         metrics: Registry::new().broker(),
     })
 }

@@ -1,0 +1,39 @@
+//! DeleteGroups 0 to 3: delete empty groups with their offsets.
+
+use crate::base::ErrorCode;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::group::text;
+use crate::broker::group::wire;
+use crate::protocol::Response;
+use crate::protocol::supplement::delete_groups;
+use crate::protocol::supplement::delete_groups::Answer;
+use crate::protocol::supplement::delete_groups::GroupResult;
+use bytes::Bytes;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Answers a DeleteGroups request. A group named twice is answered once, as in Kafka.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request = delete_groups::decode(&context.header, body)?;
+    let mut seen = BTreeSet::new();
+    let ids: Vec<Arc<str>> = request.iter().map(text).filter(|id| seen.insert(id.clone())).collect();
+    let codes = broker.groups.delete(&ids).await;
+    let results = ids.iter().zip(codes).map(|(id, error)| GroupResult {
+        group_id: wire(id),
+        error,
+        error_message: message(id, error).map(|text| wire(&text)),
+    });
+    let answer = Answer { throttle_time_ms: 0, results: results.collect() };
+    Ok(delete_groups::encode(&context.header, &answer)?)
+}
+
+fn message(id: &str, error: ErrorCode) -> Option<String> {
+    match error {
+        ErrorCode::None => None,
+        ErrorCode::GroupIdNotFound => Some(format!("Group {id} not found.")),
+        ErrorCode::NonEmptyGroup => Some(String::from("The group is not empty.")),
+        other => Some(other.name().to_owned()),
+    }
+}

@@ -1,0 +1,112 @@
+//! FindCoordinator 0 to 6: which broker coordinates a group. Asking creates the topic that keeps groups.
+
+use crate::base::BrokerId;
+use crate::base::ErrorCode;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::group::wire;
+use crate::protocol::Response;
+use crate::protocol::codec;
+use bytes::Bytes;
+use kafka_protocol::messages::BrokerId as WireBrokerId;
+use kafka_protocol::messages::FindCoordinatorRequest;
+use kafka_protocol::messages::FindCoordinatorResponse;
+use kafka_protocol::messages::find_coordinator_response::Coordinator;
+use kafka_protocol::protocol::StrBytes;
+
+/// The first version that tells an error's message.
+const MESSAGE_FROM: i16 = 1;
+/// The first version that asks for many keys.
+const KEYS_FROM: i16 = 4;
+
+/// Key types of the protocol (`FindCoordinatorRequest.CoordinatorType`).
+const GROUP: i8 = 0;
+const TRANSACTION: i8 = 1;
+
+/// Where a key's coordinator is, or why that cannot be told.
+type Found = Result<Node, Refused>;
+
+struct Node {
+    id: BrokerId,
+    host: String,
+    port: u16,
+}
+
+/// Answers a FindCoordinator request.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request: FindCoordinatorRequest = codec::decode(&context.header, body)?;
+    let response = if context.version() < KEYS_FROM {
+        one(context.version(), find(broker, context, request.key_type, &request.key).await)
+    } else {
+        let mut coordinators = Vec::with_capacity(request.coordinator_keys.len());
+        for key in request.coordinator_keys {
+            let found = find(broker, context, request.key_type, &key).await;
+            coordinators.push(coordinator(key, found));
+        }
+        FindCoordinatorResponse::default().with_coordinators(coordinators)
+    };
+    Ok(codec::encode(&context.header, &response)?)
+}
+
+async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Found {
+    match key_type {
+        GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
+        // Transactions are not served yet: there is nobody to ask, now or after a retry.
+        TRANSACTION => {
+            let message = "This broker does not coordinate transactions.";
+            Err(Refused::new(ErrorCode::CoordinatorNotAvailable, message))
+        }
+        // Share groups, as a Kafka whose share coordinator is off; and types nobody knows.
+        _ => Err(ErrorCode::InvalidRequest.into()),
+    }
+}
+
+/// The broker's address as the listener of this connection advertises it.
+fn node(broker: &Broker, context: &Context, id: BrokerId) -> Found {
+    let image = broker.publisher.current();
+    let endpoint = image.broker(id).and_then(|found| found.endpoint(&context.connection.listener));
+    match endpoint {
+        Some(endpoint) => Ok(Node { id, host: endpoint.host.clone(), port: endpoint.port }),
+        None => Err(ErrorCode::CoordinatorNotAvailable.into()),
+    }
+}
+
+fn one(version: i16, found: Found) -> FindCoordinatorResponse {
+    match found {
+        Ok(node) => FindCoordinatorResponse::default()
+            .with_error_message((version >= MESSAGE_FROM).then(|| wire("NONE")))
+            .with_node_id(WireBrokerId(node.id.0))
+            .with_host(wire(&node.host))
+            .with_port(i32::from(node.port)),
+        Err(refused) => FindCoordinatorResponse::default()
+            .with_error_code(refused.code.code())
+            .with_error_message((version >= MESSAGE_FROM).then(|| message(&refused)))
+            .with_node_id(WireBrokerId(BrokerId::NONE.0))
+            .with_port(-1),
+    }
+}
+
+fn coordinator(key: StrBytes, found: Found) -> Coordinator {
+    let coordinator = Coordinator::default().with_key(key);
+    match found {
+        Ok(node) => coordinator
+            .with_error_message(Some(StrBytes::new()))
+            .with_node_id(WireBrokerId(node.id.0))
+            .with_host(wire(&node.host))
+            .with_port(i32::from(node.port)),
+        Err(refused) => coordinator
+            .with_error_code(refused.code.code())
+            .with_error_message(Some(message(&refused)))
+            .with_node_id(WireBrokerId(BrokerId::NONE.0))
+            .with_port(-1),
+    }
+}
+
+fn message(refused: &Refused) -> StrBytes {
+    let own = match refused.code {
+        ErrorCode::CoordinatorNotAvailable => "The coordinator is not available.",
+        other => other.name(),
+    };
+    wire(refused.message.as_deref().unwrap_or(own))
+}

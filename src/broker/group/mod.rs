@@ -1,0 +1,42 @@
+//! The APIs of consumer groups and committed offsets: from wire types to the verbs of [`crate::groups::Service`].
+
+pub(crate) mod delete_groups;
+pub(crate) mod describe_groups;
+pub(crate) mod find_coordinator;
+pub(crate) mod heartbeat;
+pub(crate) mod join_group;
+pub(crate) mod leave_group;
+pub(crate) mod list_groups;
+pub(crate) mod offset_commit;
+pub(crate) mod offset_delete;
+pub(crate) mod offset_fetch;
+pub(crate) mod sync_group;
+
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use kafka_protocol::protocol::StrBytes;
+use std::sync::Arc;
+
+/// A copy of a string of the request, so that a name that is kept does not keep the whole frame.
+fn text(wire: &StrBytes) -> Arc<str> {
+    Arc::from(wire.as_str())
+}
+
+fn optional_text(wire: Option<&StrBytes>) -> Option<Arc<str>> {
+    wire.map(text)
+}
+
+fn wire(text: &str) -> StrBytes {
+    StrBytes::from_string(text.to_owned())
+}
+
+fn optional_wire(text: Option<&Arc<str>>) -> Option<StrBytes> {
+    text.map(|text| wire(text))
+}
+
+/// A copy of bytes of the request, for the same reason.
+fn kept(bytes: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(bytes)
+}

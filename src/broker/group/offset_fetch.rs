@@ -1,0 +1,101 @@
+//! OffsetFetch 1 to 10: read offsets of one group or, from version 8 on, of many.
+
+use crate::base::ErrorCode;
+use crate::base::TopicId;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::group::text;
+use crate::broker::group::wire;
+use crate::cluster::Image;
+use crate::groups::command::Fetch;
+use crate::groups::command::FetchTopic;
+use crate::groups::command::FetchedTopic;
+use crate::protocol::Response;
+use crate::protocol::supplement::offset_fetch;
+use crate::protocol::supplement::offset_fetch::Answer;
+use crate::protocol::supplement::offset_fetch::Group;
+use crate::protocol::supplement::offset_fetch::GroupAnswer;
+use crate::protocol::supplement::offset_fetch::PartitionAnswer;
+use crate::protocol::supplement::offset_fetch::TOPIC_IDS_FROM;
+use crate::protocol::supplement::offset_fetch::Topic;
+use crate::protocol::supplement::offset_fetch::TopicAnswer;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The first version with a place for an error of the whole group.
+const GROUP_ERROR_FROM: i16 = 2;
+
+/// Answers an OffsetFetch request.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request = offset_fetch::decode(&context.header, body)?;
+    let mut groups = Vec::with_capacity(request.groups.len());
+    for group in &request.groups {
+        groups.push(fetch(broker, context.version(), group, request.require_stable).await);
+    }
+    Ok(offset_fetch::encode(&context.header, &Answer { throttle_time_ms: 0, groups })?)
+}
+
+async fn fetch(broker: &Broker, version: i16, group: &Group, require_stable: bool) -> GroupAnswer {
+    let image = broker.publisher.current();
+    let by_id = version >= TOPIC_IDS_FROM;
+    let known = |topic: &Topic| name(&image, by_id, topic).is_some();
+    let topics = group.topics.as_ref().map(|topics| {
+        let known = topics.iter().filter(|topic| known(topic));
+        known.filter_map(|topic| command(&image, by_id, topic)).collect()
+    });
+    let command = Fetch { group: text(&group.group_id), topics, require_stable };
+    let fetched = broker.groups.fetch(command).await;
+    let error = fetched.as_ref().err().copied().unwrap_or(ErrorCode::None);
+    let mut topics: Vec<TopicAnswer> = match fetched {
+        Ok(fetched) => fetched.into_iter().filter_map(|topic| found(&image, by_id, topic)).collect(),
+        Err(_) => Vec::new(),
+    };
+    for topic in group.topics.iter().flatten() {
+        if error != ErrorCode::None && version < GROUP_ERROR_FROM {
+            topics.push(failed(topic, error));
+        } else if error == ErrorCode::None && !known(topic) {
+            topics.push(failed(topic, ErrorCode::UnknownTopicId));
+        }
+    }
+    GroupAnswer { group_id: group.group_id.clone(), error, topics }
+}
+
+/// The topic's name; an offset may outlive its topic, so only an id must be known.
+fn name(image: &Image, by_id: bool, topic: &Topic) -> Option<Arc<str>> {
+    if by_id { image.topic_by_id(topic.id).map(|topic| topic.name.clone()) } else { Some(text(&topic.name)) }
+}
+
+fn command(image: &Image, by_id: bool, topic: &Topic) -> Option<FetchTopic> {
+    let name = name(image, by_id, topic)?;
+    let id = if by_id { topic.id } else { TopicId::ZERO };
+    Some(FetchTopic { name, id, partitions: topic.partitions.clone() })
+}
+
+/// Where topics are told by id, those that no longer exist are left out.
+fn found(image: &Image, by_id: bool, topic: FetchedTopic) -> Option<TopicAnswer> {
+    let id = if by_id { image.topic(&topic.name)?.id } else { TopicId::ZERO };
+    if by_id && !topic.id.is_zero() && topic.id != id {
+        return None;
+    }
+    let partitions = topic.partitions.into_iter().map(|partition| PartitionAnswer {
+        index: partition.partition,
+        committed_offset: partition.offset,
+        committed_leader_epoch: partition.leader_epoch,
+        metadata: Some(wire(&partition.metadata)),
+        error: partition.error,
+    });
+    Some(TopicAnswer { name: wire(&topic.name), id, partitions: partitions.collect() })
+}
+
+fn failed(topic: &Topic, error: ErrorCode) -> TopicAnswer {
+    let partition = |index: &i32| PartitionAnswer {
+        index: *index,
+        committed_offset: -1,
+        committed_leader_epoch: -1,
+        metadata: Some(wire("")),
+        error,
+    };
+    let partitions = topic.partitions.iter().map(partition).collect();
+    TopicAnswer { name: topic.name.clone(), id: topic.id, partitions }
+}

@@ -1,0 +1,59 @@
+//! Making the topic that a coordinator keeps its state in, when it is first asked for.
+
+use crate::cluster::ControllerClient;
+use crate::cluster::Image;
+use crate::cluster::Publisher;
+use crate::cluster::Topic;
+use crate::cluster::command::CreateTopics;
+use crate::cluster::command::NewTopic;
+use std::sync::Arc;
+
+/// How the topic is to be made (`AutoTopicCreationManager` in Kafka).
+#[derive(Clone, Debug)]
+pub struct InternalTopic {
+    /// Its name.
+    pub name: &'static str,
+    /// How many partitions.
+    pub partitions: i32,
+    /// How many replicas; a smaller cluster uses as many as it has brokers.
+    pub replication_factor: i16,
+    /// Its own settings.
+    pub configs: Vec<(&'static str, String)>,
+}
+
+impl InternalTopic {
+    /// The topic in the current image; made first when it is not there. `None` when it cannot be made now.
+    pub async fn ensure(&self, publisher: &Publisher, controller: &ControllerClient) -> Option<Arc<Topic>> {
+        let image = publisher.current();
+        if let Some(topic) = image.topic(self.name) {
+            return Some(Arc::clone(topic));
+        }
+        let command = CreateTopics { topics: vec![self.to_new(&image)], validate_only: false };
+        match controller.create_topics(command).await {
+            Ok(created) => {
+                for refused in created.value.iter().filter_map(|topic| topic.result.as_ref().err()) {
+                    // That it exists by now is as good.
+                    tracing::debug!(topic = self.name, %refused, "internal topic is not created");
+                }
+            }
+            Err(error) => tracing::warn!(topic = self.name, %error, "internal topic cannot be created"),
+        }
+        publisher.current().topic(self.name).cloned()
+    }
+
+    fn to_new(&self, image: &Image) -> NewTopic {
+        let brokers = image.brokers().filter(|broker| image.is_active(broker.id)).count();
+        let replicas = self.replication_factor.min(i16::try_from(brokers).unwrap_or(i16::MAX)).max(1);
+        NewTopic {
+            name: self.name.to_owned(),
+            num_partitions: self.partitions,
+            replication_factor: replicas,
+            assignments: Vec::new(),
+            configs: self
+                .configs
+                .iter()
+                .map(|(key, value)| ((*key).to_owned(), Some(value.clone())))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! The handle by which the group machine is asked: verbs for requests, errors in Kafka's codes.
+
+use crate::base::BrokerId;
+use crate::base::ErrorCode;
+use crate::base::PartitionIndex;
+use crate::base::TopicId;
+use crate::cluster::ControllerClient;
+use crate::cluster::Image;
+use crate::cluster::Publisher;
+use crate::config::ServerConfig;
+use crate::coordinator;
+use crate::coordinator::InternalTopic;
+use crate::coordinator::Options;
+use crate::coordinator::Runtime;
+use crate::groups::Groups;
+use crate::groups::Settings;
+use crate::groups::command::Answer;
+use crate::groups::command::Command;
+use crate::groups::command::Commit;
+use crate::groups::command::DeleteOffsets;
+use crate::groups::command::Described;
+use crate::groups::command::Fetch;
+use crate::groups::command::FetchedTopic;
+use crate::groups::command::Heartbeat;
+use crate::groups::command::Join;
+use crate::groups::command::Joined;
+use crate::groups::command::Leave;
+use crate::groups::command::List;
+use crate::groups::command::Listed;
+use crate::groups::command::Sync;
+use crate::groups::command::Synced;
+use crate::io::Clock;
+use crate::record::Codec;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+use uuid::Uuid;
+
+/// The topic that keeps groups and offsets.
+pub const TOPIC: &str = "__consumer_offsets";
+
+/// How long a request waits for a partition that is being loaded.
+const LOADING_PATIENCE: Duration = Duration::from_millis(300);
+
+/// How long FindCoordinator waits for a partition of this broker that was just created or is being loaded.
+const APPEARING_PATIENCE: Duration = Duration::from_secs(2);
+
+/// Asks the groups coordinated here. Cheap to clone.
+#[derive(Clone)]
+pub struct Service {
+    node_id: BrokerId,
+    runtime: Runtime<Groups>,
+    settings: Arc<Settings>,
+    publisher: Publisher,
+    topic: Arc<InternalTopic>,
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Service").field("led", &self.runtime.led().len()).finish_non_exhaustive()
+    }
+}
+
+impl Service {
+    /// A service that coordinates nothing yet.
+    pub fn new(config: &ServerConfig, publisher: Publisher, clock: Clock) -> Service {
+        let codec = i16::try_from(config.offsets.topic_compression_codec).ok();
+        let options = Options {
+            name: "groups",
+            codec: codec.and_then(|id| Codec::from_id(id).ok()).unwrap_or(Codec::None),
+            load_bytes_max: usize::try_from(config.offsets.load_buffer_bytes).unwrap_or(1).max(1),
+            loading_patience: LOADING_PATIENCE,
+        };
+        Service {
+            node_id: config.node_id,
+            runtime: Runtime::new(options, clock),
+            settings: Arc::new(Settings::of(config)),
+            publisher,
+            topic: Arc::new(topic(config)),
+        }
+    }
+
+    /// What runs the groups of each partition; `server/` tells it which partitions are led here.
+    pub fn runtime(&self) -> &Runtime<Groups> {
+        &self.runtime
+    }
+
+    /// An empty machine, to load a partition's log into.
+    pub fn fresh(&self) -> impl Fn() -> Groups + Send + std::marker::Sync + 'static {
+        let settings = Arc::clone(&self.settings);
+        move || Groups::new(Arc::clone(&settings))
+    }
+
+    /// The partition that keeps a group: Java's hash of its id over the number of partitions
+    /// (`GroupCoordinatorService.partitionFor`).
+    pub fn partition_of(&self, group: &str) -> PartitionIndex {
+        let count = partition_count(&self.publisher.current()).unwrap_or(self.topic.partitions);
+        PartitionIndex(java_hash(group).checked_abs().unwrap_or(0) % count)
+    }
+
+    /// The broker that coordinates a group. Makes the topic when there is none. When it is this broker, waits a
+    /// moment for the partition to be loaded, so that a client's next request does not fail.
+    ///
+    /// # Errors
+    /// COORDINATOR_NOT_AVAILABLE: the topic cannot be made, or the partition has no leader.
+    pub async fn find(&self, controller: &ControllerClient, group: &str) -> Result<BrokerId, ErrorCode> {
+        let topic = self.topic.ensure(&self.publisher, controller).await;
+        let topic = topic.ok_or(ErrorCode::CoordinatorNotAvailable)?;
+        let index = self.partition_of(group);
+        let leader = topic.partition(index).map_or(BrokerId::NONE, |partition| partition.leader);
+        if leader == BrokerId::NONE {
+            return Err(ErrorCode::CoordinatorNotAvailable);
+        }
+        if leader == self.node_id {
+            self.runtime.ready(index, APPEARING_PATIENCE).await;
+        }
+        Ok(leader)
+    }
+
+    /// See [`Command::Join`]. May take as long as a rebalance.
+    pub async fn join(&self, mut request: Join) -> Joined {
+        let stem = request.instance_id.as_ref().unwrap_or(&request.client_id);
+        request.new_member_id = Arc::from(format!("{stem}-{}", Uuid::new_v4()));
+        let member_id = request.member_id.clone();
+        let group = request.group.clone();
+        match self.ask(&group, Command::Join(Box::new(request))).await {
+            Ok(Answer::Join(joined)) => *joined,
+            other => Joined::error(unexpected(other), member_id),
+        }
+    }
+
+    /// See [`Command::Sync`]. May wait for the leader.
+    pub async fn sync(&self, request: Sync) -> Synced {
+        let group = request.group.clone();
+        match self.ask(&group, Command::Sync(Box::new(request))).await {
+            Ok(Answer::Sync(synced)) => synced,
+            other => Synced::error(unexpected(other)),
+        }
+    }
+
+    /// See [`Command::Heartbeat`]. While the group is loading every heartbeat is taken for good.
+    pub async fn heartbeat(&self, request: Heartbeat) -> ErrorCode {
+        let group = request.group.clone();
+        match self.ask(&group, Command::Heartbeat(request)).await {
+            Ok(Answer::Heartbeat(error)) => error,
+            Err(ErrorCode::CoordinatorLoadInProgress) => ErrorCode::None,
+            other => unexpected(other),
+        }
+    }
+
+    /// See [`Command::Leave`].
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub async fn leave(&self, request: Leave) -> Result<Vec<ErrorCode>, ErrorCode> {
+        let group = request.group.clone();
+        match self.ask(&group, Command::Leave(request)).await {
+            Ok(Answer::Leave(result)) => result,
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// See [`Command::Commit`].
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub async fn commit(&self, request: Commit) -> Result<Vec<Vec<ErrorCode>>, ErrorCode> {
+        let group = request.group.clone();
+        match self.ask(&group, Command::Commit(Box::new(request))).await {
+            Ok(Answer::Commit(result)) => result,
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// See [`Command::Fetch`].
+    ///
+    /// # Errors
+    /// Of the whole group. Consumers before 3.9 do not try again after COORDINATOR_NOT_AVAILABLE here, so they
+    /// are sent to look for the coordinator instead, as Kafka does.
+    pub async fn fetch(&self, request: Fetch) -> Result<Vec<FetchedTopic>, ErrorCode> {
+        let group = request.group.clone();
+        match self.ask(&group, Command::Fetch(request)).await {
+            Ok(Answer::Fetch(topics)) => Ok(topics),
+            Err(ErrorCode::CoordinatorNotAvailable) => Err(ErrorCode::NotCoordinator),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// See [`Command::DeleteOffsets`].
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub async fn delete_offsets(&self, request: DeleteOffsets) -> Result<Vec<Vec<ErrorCode>>, ErrorCode> {
+        let group = request.group.clone();
+        match self.ask(&group, Command::DeleteOffsets(request)).await {
+            Ok(Answer::DeleteOffsets(result)) => result,
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Deletes groups; one code for each, in order.
+    pub async fn delete(&self, groups: &[Arc<str>]) -> Vec<ErrorCode> {
+        let mut codes = vec![ErrorCode::UnknownServerError; groups.len()];
+        for (index, places) in self.by_partition(groups) {
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let answer = self.runtime.ask(index, Command::DeleteGroups(ids)).await.map_err(code_of);
+            let answered = match answer {
+                Ok(Answer::DeleteGroups(answered)) => answered,
+                other => vec![unexpected(other); places.len()],
+            };
+            put(&mut codes, places, answered);
+        }
+        codes
+    }
+
+    /// Shows groups, in order; `None` for one that does not exist.
+    pub async fn describe(&self, groups: &[Arc<str>]) -> Vec<Result<Option<Described>, ErrorCode>> {
+        let mut shown = vec![Ok(None); groups.len()];
+        for (index, places) in self.by_partition(groups) {
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let answer = self.runtime.ask(index, Command::Describe(ids)).await.map_err(code_of);
+            let answered = match answer {
+                Ok(Answer::Describe(answered)) => answered.into_iter().map(Ok).collect(),
+                other => vec![Err(unexpected(other)); places.len()],
+            };
+            put(&mut shown, places, answered);
+        }
+        shown
+    }
+
+    /// The groups coordinated here.
+    ///
+    /// # Errors
+    /// When a partition is loading or cannot answer.
+    pub async fn list(&self, request: &List) -> Result<Vec<Listed>, ErrorCode> {
+        let mut groups = Vec::new();
+        for (index, _) in self.runtime.led() {
+            match self.runtime.ask(index, Command::List(request.clone())).await {
+                Ok(Answer::List(more)) => groups.extend(more),
+                // It moved away in this moment; its groups are listed there.
+                Err(coordinator::Error::NotCoordinator) => {}
+                other => return Err(unexpected(other.map_err(code_of))),
+            }
+        }
+        Ok(groups)
+    }
+
+    /// Deletes the offsets of topics that are gone, in all groups coordinated here.
+    pub async fn topics_deleted(&self, topics: &[(Arc<str>, TopicId)]) {
+        for (index, _) in self.runtime.led() {
+            if let Err(error) = self.runtime.ask(index, Command::TopicsDeleted(topics.to_vec())).await {
+                // The offsets stay until they expire; nobody reads them without the topic.
+                tracing::warn!(partition = %index, %error, "offsets of deleted topics are not removed");
+            }
+        }
+    }
+
+    async fn ask(&self, group: &str, command: Command) -> Result<Answer, ErrorCode> {
+        self.runtime.ask(self.partition_of(group), command).await.map_err(code_of)
+    }
+
+    fn by_partition(&self, groups: &[Arc<str>]) -> BTreeMap<PartitionIndex, Vec<usize>> {
+        let mut places: BTreeMap<PartitionIndex, Vec<usize>> = BTreeMap::new();
+        for (place, group) in groups.iter().enumerate() {
+            places.entry(self.partition_of(group)).or_default().push(place);
+        }
+        places
+    }
+}
+
+fn put<T>(all: &mut [T], places: Vec<usize>, values: Vec<T>) {
+    for (place, value) in places.into_iter().zip(values) {
+        if let Some(slot) = all.get_mut(place) {
+            *slot = value;
+        }
+    }
+}
+
+/// The topic's shape (`GroupCoordinatorService.groupMetadataTopicConfigs`). Batches keep the codec they are written
+/// with.
+fn topic(config: &ServerConfig) -> InternalTopic {
+    InternalTopic {
+        name: TOPIC,
+        partitions: config.offsets.topic_num_partitions.max(1),
+        replication_factor: config.offsets.topic_replication_factor,
+        configs: vec![
+            ("cleanup.policy", String::from("compact")),
+            ("compression.type", String::from("producer")),
+            ("segment.bytes", config.offsets.topic_segment_bytes.to_string()),
+        ],
+    }
+}
+
+/// How many partitions the topic has; `None` when there is no such topic.
+fn partition_count(image: &Image) -> Option<i32> {
+    let topic = image.topic(TOPIC)?;
+    i32::try_from(topic.partitions.len()).ok().filter(|count| *count > 0)
+}
+
+/// `String.hashCode` of Java: over UTF-16 units, wrapping.
+fn java_hash(text: &str) -> i32 {
+    text.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
+}
+
+/// Kafka's code for a coordinator's error (`CoordinatorOperationExceptionHelper`).
+fn code_of(error: coordinator::Error) -> ErrorCode {
+    match error {
+        coordinator::Error::NotCoordinator => ErrorCode::NotCoordinator,
+        coordinator::Error::Loading => ErrorCode::CoordinatorLoadInProgress,
+        coordinator::Error::NotAvailable => ErrorCode::CoordinatorNotAvailable,
+        coordinator::Error::TooLarge => ErrorCode::UnknownServerError,
+    }
+}
+
+/// The code of an error; an answer to another question would be our fault.
+fn unexpected(answer: Result<Answer, ErrorCode>) -> ErrorCode {
+    match answer {
+        Err(error) => error,
+        Ok(answer) => {
+            tracing::error!(?answer, "answer to another command");
+            ErrorCode::UnknownServerError
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hash_is_javas() {
+        let cases = [("", 0), ("a", 97), ("group", 98_629_247), ("polygenelubricants", i32::MIN)];
+        for (text, hash) in cases {
+            assert_eq!(java_hash(text), hash, "{text}");
+        }
+        // Letters outside the basic plane count as two units.
+        assert_eq!(java_hash("\u{1F600}"), 0xD83D_i32 * 31 + 0xDE00);
+    }
+}
