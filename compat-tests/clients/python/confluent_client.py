@@ -1,0 +1,132 @@
+"""librdkafka (confluent-kafka) behind the verbs that every client of the compatibility tests offers."""
+
+import json
+import sys
+import threading
+
+from confluent_kafka import Consumer, Producer, TopicPartition, OFFSET_BEGINNING
+
+from wire import Digest, encode, text
+
+
+def produce(bootstrap, topic, codec, extra=""):
+    config = {
+        "bootstrap.servers": bootstrap,
+        "compression.codec": codec,
+        "acks": "all",
+        "linger.ms": 5,
+        "partitioner": "murmur2_random",
+        "queue.buffering.max.messages": 200000,
+        "queue.buffering.max.kbytes": 262144,
+    }
+    config.update(pair.split("=", 1) for pair in extra.split(",") if pair)
+    producer = Producer(config)
+    done = {"acked": 0, "failed": 0}
+
+    def report(error, _message):
+        if error is None:
+            done["acked"] += 1
+        else:
+            done["failed"] += 1
+            if done["failed"] == 1:
+                print(error, file=sys.stderr)
+
+    for line in sys.stdin:
+        row = json.loads(line)
+        headers = [(name, encode(value)) for name, value in row[2]] if len(row) > 2 else None
+        while True:
+            try:
+                producer.produce(topic, key=encode(row[0]), value=encode(row[1]), headers=headers, on_delivery=report)
+                break
+            except BufferError:
+                producer.poll(0.1)
+        producer.poll(0)
+    left = producer.flush(120)
+    done["failed"] += left
+    print(json.dumps(done))
+
+
+def read(bootstrap, topic, dump):
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+    partitions = sorted(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
+    digests = {p: Digest() for p in partitions}
+    ends = {}
+    for p in partitions:
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)
+        if low < high:
+            ends[p] = high
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in ends])
+    quiet = 0
+    while ends and quiet < 60:
+        messages = consumer.consume(5000, timeout=1)
+        quiet = 0 if messages else quiet + 1
+        for m in messages:
+            if m.error():
+                raise RuntimeError(m.error())
+            p = m.partition()
+            if dump:
+                headers = [[name, text(value)] for name, value in m.headers() or []]
+                print(json.dumps([p, m.offset(), m.timestamp()[1], text(m.key()), text(m.value()), headers]))
+            else:
+                digests[p].add(m.offset(), m.key(), m.value())
+            if m.offset() + 1 >= ends.get(p, 0):
+                ends.pop(p, None)
+    consumer.close()
+    if not dump:
+        print(json.dumps({str(p): d.result() for p, d in digests.items()}))
+
+
+def group(bootstrap, topic, name, mode, instance=""):
+    config = {
+        "bootstrap.servers": bootstrap,
+        "group.id": name,
+        "session.timeout.ms": 10000,
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "partition.assignment.strategy": "cooperative-sticky" if mode == "cooperative" else "range",
+    }
+    if instance:
+        config["group.instance.id"] = instance
+    consumer = Consumer(config)
+    stop = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
+    own = set()
+
+    def show():
+        print("assigned", sorted(own), flush=True)
+
+    def assigned(_consumer, partitions):
+        own.update(p.partition for p in partitions)
+        show()
+
+    def revoked(_consumer, partitions):
+        try:
+            consumer.commit(asynchronous=False)
+        except Exception as error:  # nothing to commit is no failure
+            if "_NO_OFFSET" not in str(error):
+                print("commit:", error, file=sys.stderr)
+        own.difference_update(p.partition for p in partitions)
+        show()
+
+    consumer.subscribe([topic], on_assign=assigned, on_revoke=revoked)
+    since = 0
+    while not stop.is_set():
+        m = consumer.poll(0.2)
+        if m is not None and m.error() is None:
+            print("record", m.partition(), m.offset(), flush=True)
+            since += 1
+        if since and (m is None or since >= 100):
+            consumer.commit(asynchronous=False)
+            since = 0
+    if since:
+        consumer.commit(asynchronous=False)
+    consumer.close()
+    print("closed")
+
+
+if __name__ == "__main__":
+    verb, args = sys.argv[1], sys.argv[2:]
+    if verb == "digest" or verb == "dump":
+        read(*args, verb == "dump")
+    else:
+        {"produce": produce, "group": group}[verb](*args)

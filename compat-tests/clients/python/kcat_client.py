@@ -1,0 +1,67 @@
+"""kcat behind the verbs that every client of the compatibility tests offers."""
+
+import json
+import subprocess
+import sys
+
+from wire import Digest, text
+
+KEY, END = "\x1f", "\n"
+
+
+def produce(bootstrap, topic, codec):
+    """kcat sets headers per call and not per record, so rows of equal headers go in one call."""
+    runs = []
+    for line in sys.stdin:
+        row = json.loads(line)
+        headers = row[2] if len(row) > 2 else []
+        if not runs or runs[-1][0] != headers:
+            runs.append((headers, []))
+        runs[-1][1].append((row[0] or "") + KEY + (row[1] or "") + END)
+    acked = 0
+    for headers, lines in runs:
+        command = ["kcat", "-b", bootstrap, "-P", "-t", topic, "-z", codec, "-K", KEY, "-Z", "-X", "acks=all", "-X", "partitioner=murmur2_random", "-e"]
+        for name, value in headers:
+            command += ["-H", name if value is None else f"{name}={value}"]
+        subprocess.run(command, input="".join(lines), text=True, check=True)
+        acked += len(lines)
+    print(json.dumps({"acked": acked, "failed": 0}))
+
+
+def rows(bootstrap, topic):
+    """Reads the binary form: partition, offset, timestamp, then sizes and bytes of headers, key and value."""
+    command = ["kcat", "-b", bootstrap, "-C", "-t", topic, "-o", "beginning", "-e", "-q", "-f", "%p %o %T %K %S %h\\n%k%s\\n"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    out = process.stdout
+    while True:
+        head = out.readline()
+        if not head:
+            break
+        partition, offset, timestamp, key_size, value_size, headers = head.decode().rstrip("\n").split(" ", 5)
+        key = None if key_size == "-1" else out.read(int(key_size))
+        value = None if value_size == "-1" else out.read(int(value_size))
+        out.read(1)
+        pairs = [pair.partition("=") for pair in headers.split(",") if pair]
+        yield int(partition), int(offset), int(timestamp), key, value, [[n, None if v == "NULL" else v] for n, _, v in pairs]
+    if process.wait() != 0:
+        raise RuntimeError("kcat failed")
+
+
+def read(bootstrap, topic, dump):
+    listing = json.loads(subprocess.run(["kcat", "-b", bootstrap, "-L", "-J", "-t", topic], capture_output=True, text=True, check=True).stdout)
+    digests = {p["partition"]: Digest() for p in listing["topics"][0]["partitions"]}
+    for partition, offset, timestamp, key, value, headers in rows(bootstrap, topic):
+        if dump:
+            print(json.dumps([partition, offset, timestamp, text(key), text(value), headers]))
+        else:
+            digests[partition].add(offset, key, value)
+    if not dump:
+        print(json.dumps({str(p): d.result() for p, d in digests.items()}))
+
+
+if __name__ == "__main__":
+    verb, args = sys.argv[1], sys.argv[2:]
+    if verb == "digest" or verb == "dump":
+        read(*args, verb == "dump")
+    else:
+        {"produce": produce}[verb](*args)

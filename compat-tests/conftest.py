@@ -1,0 +1,42 @@
+"""Fixtures of the compatibility tests, and the closing line `N passed, N failed, N skipped`."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from harness.broker import start
+
+
+def pytest_terminal_summary(terminalreporter):
+    stats = terminalreporter.stats
+    count = lambda *names: sum(len(stats.get(name, [])) for name in names)
+    terminalreporter.write_line(f"{count('passed')} passed, {count('failed', 'error')} failed, {count('skipped')} skipped")
+
+
+def pytest_sessionfinish(session, exitstatus):
+    """A suite that could not run counts as failed in CI."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and os.environ.get("CI") and reporter.stats.get("skipped"):
+        session.exitstatus = 1
+
+
+@pytest.fixture(scope="session")
+def shared_broker():
+    """One broker with default settings for every test that only needs topics of its own."""
+    with tempfile.TemporaryDirectory(prefix="dohle-compat-") as folder:
+        broker = start(Path(folder))
+        yield broker
+        broker.stop()
+
+
+@pytest.fixture
+def broker(shared_broker):
+    assert shared_broker.alive(), f"the broker ended: {shared_broker.log_tail()}"
+    return shared_broker
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path

@@ -1,0 +1,70 @@
+"""Bytes that no client sends: the broker stays up, stays small, and goes on serving others."""
+
+import socket
+import struct
+import time
+
+from harness.admin import new_topic
+from harness.broker import start
+from harness.clients import dump, produce
+
+REQUESTS = {
+    "2 GiB length": struct.pack(">i", 0x7FFFFFFF) + b"\0" * 64,
+    "negative length": struct.pack(">i", -1) + b"\0" * 64,
+    "zero length": struct.pack(">i", 0),
+    "just over the limit": struct.pack(">i", 104857601) + b"x" * 4096,
+    "largest allowed length, few bytes": struct.pack(">i", 104857600) + b"x" * 1000,
+    "metadata with 2^31-1 topics": struct.pack(">ihhihi", 14, 3, 4, 1, -1, 0x7FFFFFFF),
+    "fetch with 2^31-1 topics": struct.pack(">ihhihiiiibi", 31, 1, 4, 1, -1, -1, 100, 1, 1000, 0, 0x7FFFFFFF),
+    "produce with 2^31-1 topics": struct.pack(">ihhihhhii", 22, 0, 3, 1, -1, -1, 1, 100, 0x7FFFFFFF),
+    "flexible metadata with a huge compact count": struct.pack(">ihhihb", 16, 3, 12, 1, -1, 0) + b"\xff\xff\xff\xff\x0f",
+    "unknown api": struct.pack(">ihhih", 10, 999, 0, 1, -1),
+    "unknown version": struct.pack(">ihhih", 10, 3, 99, 1, -1),
+    "half a header": struct.pack(">ih", 2, 3),
+    "http": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "tls": bytes.fromhex("16030100f1010000ed0303") + b"\x55" * 200,
+    "half a frame": struct.pack(">i", 500) + b"\0\3\0\4",
+    "noise": bytes((i * 7919) % 256 for i in range(4096)),
+}
+CONNECTIONS = 600
+
+
+def test_hostile_bytes_do_not_hurt_the_broker_or_other_clients(folder):
+    broker = start(folder)
+    try:
+        topic = new_topic(broker, "bystander")
+        produce("franz-go", broker, topic, "lz4", [[None, f"row {i}"] for i in range(1000)])
+        idle = broker.rss_mib()
+        peak = idle
+        kinds = list(REQUESTS.items())
+        sockets = []
+        for number in range(CONNECTIONS):
+            s = socket.create_connection(("127.0.0.1", broker.port), timeout=10)
+            try:
+                s.sendall(kinds[number % len(kinds)][1])
+            except OSError:
+                pass  # closed on the first bytes: that is what we ask for
+            sockets.append((kinds[number % len(kinds)][0], s))
+            if number % 20 == 0:
+                peak = max(peak, broker.rss_mib())
+        produce("franz-go", broker, topic, "none", [[None, f"more {i}"] for i in range(1000)])
+        peak = max(peak, broker.rss_mib())
+        waiting = {"half a frame", "largest allowed length, few bytes", "half a header"}
+        for kind, s in sockets:
+            s.settimeout(0.05 if kind in waiting else 10)
+            try:
+                while s.recv(4096):
+                    pass
+            except ConnectionResetError:
+                pass
+            except TimeoutError:
+                assert kind in waiting, f"a connection with {kind} is left open"
+            s.close()
+        time.sleep(0.2)
+        assert broker.alive(), broker.log_tail()
+        assert "panicked" not in broker.log_text()
+        assert peak <= idle + 128, f"RSS went from {idle:.0f} to {peak:.0f} MiB"
+        assert len(dump("franz-go", broker, topic)) == 2000
+        print(f"idle {idle:.1f} MiB, peak {peak:.1f} MiB")
+    finally:
+        broker.kill()
