@@ -2,6 +2,10 @@
 //!
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
+
+#[cfg(test)]
+mod tidy;
+
 pub mod base;
 pub mod broker;
 pub mod cluster;
@@ -14,6 +18,3 @@ pub mod metrics;
 pub mod net;
 pub mod protocol;
 pub mod record;
-
-#[cfg(test)]
-mod tidy;

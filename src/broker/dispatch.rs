@@ -2,6 +2,7 @@
 
 use crate::base::Instant;
 use crate::broker::Broker;
+use crate::broker::admin;
 use crate::broker::context::Answer;
 use crate::broker::context::Connection;
 use crate::broker::context::Context;
@@ -36,6 +37,7 @@ enum Handler {
 fn handler(key: i16) -> Option<Handler> {
     Some(match key {
         versions::API_VERSIONS => Handler::Now(meta::api_versions::handle),
+<<<<<<< HEAD
         versions::FIND_COORDINATOR => Handler::Waiting(|broker, context, body| {
             Box::pin(group::find_coordinator::handle(broker, context, body))
         }),
@@ -69,6 +71,26 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DELETE_GROUPS => Handler::Waiting(|broker, context, body| {
             Box::pin(group::delete_groups::handle(broker, context, body))
         }),
+=======
+        versions::METADATA => Handler::Waiting(|b, c, body| Box::pin(meta::metadata::handle(b, c, body))),
+        versions::DESCRIBE_CLUSTER => Handler::Now(meta::describe_cluster::handle),
+        versions::DESCRIBE_TOPIC_PARTITIONS => Handler::Now(meta::describe_topic_partitions::handle),
+        versions::CREATE_TOPICS => Handler::Waiting(|b, c, body| Box::pin(admin::create_topics::handle(b, c, body))),
+        versions::DELETE_TOPICS => Handler::Waiting(|b, c, body| Box::pin(admin::delete_topics::handle(b, c, body))),
+        versions::CREATE_PARTITIONS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::create_partitions::handle(b, c, body)))
+        }
+        versions::DESCRIBE_CONFIGS => Handler::Now(admin::describe_configs::handle),
+        versions::ALTER_CONFIGS => Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::replace(b, c, body))),
+        versions::INCREMENTAL_ALTER_CONFIGS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::incremental(b, c, body)))
+        }
+        versions::LIST_CONFIG_RESOURCES => Handler::Now(admin::list_config_resources::handle),
+        versions::LIST_PARTITION_REASSIGNMENTS => Handler::Now(admin::list_partition_reassignments::handle),
+        versions::DESCRIBE_ACLS => Handler::Now(admin::acls::describe),
+        versions::CREATE_ACLS => Handler::Now(admin::acls::create),
+        versions::DELETE_ACLS => Handler::Now(admin::acls::delete),
+>>>>>>> 794bb49 (Answer metadata and administrators' requests)
         _ => return None,
     })
 }

@@ -3,6 +3,7 @@
 //! One `From` for each room's error. A handler puts code and message into the fields its answer has for them.
 
 use crate::base::ErrorCode;
+use crate::cluster;
 use crate::protocol;
 use std::fmt;
 
@@ -36,6 +37,26 @@ impl fmt::Display for Refused {
         match &self.message {
             Some(message) => write!(f, "{}: {message}", self.code),
             None => self.code.fmt(f),
+        }
+    }
+}
+
+impl From<cluster::Refusal> for Refused {
+    fn from(refusal: cluster::Refusal) -> Refused {
+        Refused { code: refusal.code, message: refusal.message }
+    }
+}
+
+impl From<cluster::Error> for Refused {
+    fn from(error: cluster::Error) -> Refused {
+        match error {
+            cluster::Error::Refused(refusal) => refusal.into(),
+            cluster::Error::NotActive => Refused::new(ErrorCode::NotController, error.to_string()),
+            cluster::Error::Log(_)
+            | cluster::Error::Record { .. }
+            | cluster::Error::Apply { .. }
+            | cluster::Error::Gap { .. }
+            | cluster::Error::File { .. } => Refused::new(ErrorCode::UnknownServerError, error.to_string()),
         }
     }
 }

@@ -4,11 +4,14 @@
 //! `errors.rs` and nowhere else; versioned wire types stop here. Never: holds a rule about replication, groups or
 //! offsets; those live below. Called by: `net/` with whole frames, `server/` which builds [`Broker`].
 
+mod admin;
 pub mod context;
 mod dispatch;
 pub mod errors;
 mod group;
 mod meta;
+mod topic_creation;
+mod wire;
 
 pub use context::Answer;
 pub use context::Connection;
@@ -33,10 +36,15 @@ pub struct Broker {
     pub clock: Clock,
     /// The cluster's state as this broker knows it.
     pub publisher: Publisher,
+<<<<<<< HEAD
     /// Changes of the cluster's state.
     pub controller: ControllerClient,
     /// Consumer groups and committed offsets.
     pub groups: groups::Service,
+=======
+    /// Where changes of the cluster's state are asked for.
+    pub controller: ControllerClient,
+>>>>>>> 794bb49 (Answer metadata and administrators' requests)
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }
