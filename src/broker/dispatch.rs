@@ -37,7 +37,6 @@ enum Handler {
 fn handler(key: i16) -> Option<Handler> {
     Some(match key {
         versions::API_VERSIONS => Handler::Now(meta::api_versions::handle),
-<<<<<<< HEAD
         versions::FIND_COORDINATOR => Handler::Waiting(|broker, context, body| {
             Box::pin(group::find_coordinator::handle(broker, context, body))
         }),
@@ -71,7 +70,6 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DELETE_GROUPS => Handler::Waiting(|broker, context, body| {
             Box::pin(group::delete_groups::handle(broker, context, body))
         }),
-=======
         versions::METADATA => Handler::Waiting(|b, c, body| Box::pin(meta::metadata::handle(b, c, body))),
         versions::DESCRIBE_CLUSTER => Handler::Now(meta::describe_cluster::handle),
         versions::DESCRIBE_TOPIC_PARTITIONS => Handler::Now(meta::describe_topic_partitions::handle),
@@ -90,7 +88,6 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DESCRIBE_ACLS => Handler::Now(admin::acls::describe),
         versions::CREATE_ACLS => Handler::Now(admin::acls::create),
         versions::DELETE_ACLS => Handler::Now(admin::acls::delete),
->>>>>>> 794bb49 (Answer metadata and administrators' requests)
         _ => return None,
     })
 }

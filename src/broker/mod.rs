@@ -36,15 +36,13 @@ pub struct Broker {
     pub clock: Clock,
     /// The cluster's state as this broker knows it.
     pub publisher: Publisher,
-<<<<<<< HEAD
     /// Changes of the cluster's state.
     pub controller: ControllerClient,
     /// Consumer groups and committed offsets.
     pub groups: groups::Service,
-=======
-    /// Where changes of the cluster's state are asked for.
-    pub controller: ControllerClient,
->>>>>>> 794bb49 (Answer metadata and administrators' requests)
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }
+
+#[cfg(test)]
+mod tests;

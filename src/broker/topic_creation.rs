@@ -39,19 +39,6 @@ pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) ->
     }
 }
 
-/// Creates the topic unless it exists, and waits until it can be used: for internal topics, whether or not topics are
-/// created on demand.
-///
-/// # Errors
-/// Why it could not be created.
-pub(crate) async fn ensure(broker: &Broker, name: &str) -> Result<(), ErrorCode> {
-    let failed = create_missing(broker, &BTreeSet::from([name.to_owned()])).await;
-    match failed.into_iter().next() {
-        None => Ok(()),
-        Some((_, code)) => Err(code),
-    }
-}
-
 fn failure(creation: TopicCreation) -> Option<(String, ErrorCode)> {
     match creation.result {
         Ok(_) => None,

@@ -64,7 +64,10 @@ fn new_topic(topic: &CreatableTopic) -> NewTopic {
 }
 
 fn success(name: &str, created: &CreatedTopic, version: i16) -> CreatableTopicResult {
-    let result = CreatableTopicResult::default().with_name(wire::topic_name(name)).with_topic_id(created.id.0);
+    let result = CreatableTopicResult::default()
+        .with_name(wire::topic_name(name))
+        .with_topic_id(created.id.0)
+        .with_error_message(None);
     if version < WITH_CONFIGS {
         return result;
     }

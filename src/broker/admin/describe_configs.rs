@@ -41,7 +41,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
             Ok(entries) => DescribeConfigsResult::default().with_configs(shape.configs(resource, &entries)),
             Err(refused) => DescribeConfigsResult::default()
                 .with_error_code(refused.code.code())
-                .with_error_message(wire::some_text(refused.message.as_deref())),
+                .with_error_message(Some(wire::text(refused.message.as_deref().unwrap_or_default()))),
         };
         let name = resource.resource_name.clone();
         results.push(result.with_resource_type(resource.resource_type).with_resource_name(name));
@@ -137,7 +137,8 @@ impl Shape {
             .with_value(wire::some_text(entry.value.as_deref()))
             .with_read_only(entry.read_only)
             .with_config_source(entry.source.code())
-            .with_is_sensitive(entry.sensitive);
+            .with_is_sensitive(entry.sensitive)
+            .with_documentation(None);
         if self.synonyms {
             let synonym = |synonym: &effective::ConfigSynonym| {
                 DescribeConfigsSynonym::default()

@@ -35,7 +35,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
             }
         }
     }
-    Ok(codec::encode(&context.header, &ListPartitionReassignmentsResponse::default().with_topics(topics))?)
+    Ok(codec::encode(&context.header, &ListPartitionReassignmentsResponse::default().with_error_message(None).with_topics(topics))?)
 }
 
 fn ongoing<'a>(topic: &Topic, partitions: impl Iterator<Item = &'a Partition>) -> Option<OngoingTopicReassignment> {

@@ -11,27 +11,33 @@ use super::launch::Node;
 use super::snapshot;
 use super::store::Store;
 use crate::base::OffsetAndEpoch;
+use crate::base::PartitionIndex;
 use crate::base::Timestamp;
 use crate::base::TopicId;
+use crate::base::TopicPartition;
 use crate::cluster::ControllerClient;
 use crate::cluster::Error;
 use crate::cluster::Publisher;
 use crate::cluster::controller::command::RegisterBroker;
 use crate::cluster::controller::features;
+use crate::cluster::controller::topic_names::CLUSTER_METADATA_TOPIC;
 use crate::cluster::controller::turn::Command;
 use crate::cluster::controller::turn::Turn;
 use crate::cluster::controller_client;
 use crate::cluster::image::Image;
 use crate::cluster::records::Endpoint;
+use crate::config::Cleanup;
 use crate::config::ListenerConfig;
 use crate::config::MetadataSettings;
 use crate::config::ServerConfig;
+use crate::config::TopicConfig;
 use crate::io::Clock;
 use crate::io::Disk;
 use crate::io::random::Random;
 use crate::io::task;
 use crate::io::task::Shutdown;
 use crate::io::task::Task;
+use crate::log::Dirs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -55,29 +61,33 @@ pub struct Local {
 pub struct Opening {
     /// The settings.
     pub config: Arc<ServerConfig>,
-    /// The cluster's id, as in `meta.properties`.
-    pub cluster_id: String,
     /// Where this broker is reached, with the ports it really listens on.
     pub listeners: Vec<ListenerConfig>,
-    /// The ids of the log directories.
-    pub log_dirs: Vec<Uuid>,
-    /// Which of them holds the metadata log.
-    pub metadata_dir: Uuid,
-    /// Whether the process before this one stopped without closing its logs. Partitions then begin a new leader
-    /// epoch, so that clients notice records that went with it (KIP-320).
-    pub unclean: bool,
-    /// Where files are.
+    /// Where files are: the disk that the log directories are on.
     pub disk: Disk,
-    /// The folder of the metadata log.
-    pub folder: PathBuf,
     /// Time.
     pub clock: Clock,
     /// Ends the controller.
     pub shutdown: Shutdown,
 }
 
+/// What is known about the log directories.
+pub(super) struct Storage {
+    /// The cluster's id, as in `meta.properties`.
+    pub(super) cluster_id: String,
+    /// The ids of the directories that work.
+    pub(super) log_dirs: Vec<Uuid>,
+    /// Which of them holds the metadata log.
+    pub(super) metadata_dir: Uuid,
+    /// The folder of the metadata log.
+    pub(super) folder: PathBuf,
+    /// Whether the process before this one stopped without closing its logs. Partitions then begin a new leader
+    /// epoch, so that clients notice records that went with it (KIP-320).
+    pub(super) unclean: bool,
+}
+
 impl Opening {
-    fn node(&self) -> Node {
+    fn node(&self, storage: &Storage) -> Node {
         let endpoint = |listener: &ListenerConfig| Endpoint {
             name: listener.name.clone(),
             host: listener.advertised.host.clone(),
@@ -90,18 +100,37 @@ impl Opening {
             endpoints: self.listeners.iter().map(endpoint).collect(),
             features: features::supported(),
             rack: self.config.rack.clone(),
-            log_dirs: self.log_dirs.clone(),
+            log_dirs: storage.log_dirs.clone(),
         };
-        Node { broker, directory: self.metadata_dir, unclean: self.unclean }
+        Node { broker, directory: storage.metadata_dir, unclean: storage.unclean }
     }
 }
 
 impl Local {
+    /// Reads the metadata log in these directories, begins an epoch, registers this broker and starts the controller.
+    ///
+    /// # Errors
+    /// The log or a file beside it cannot be read or written, or holds what this version does not know.
+    pub async fn open(dirs: &Dirs, opening: Opening) -> Result<Local, Error> {
+        let failed = |error: crate::log::Error| Error::Log(error.to_string());
+        let partition = TopicPartition::new(CLUSTER_METADATA_TOPIC, PartitionIndex(0));
+        let config = Arc::new(log_config(&opening.config));
+        let log = dirs.open_log(&partition, TopicId::METADATA, config).map_err(failed)?;
+        let storage = Storage {
+            cluster_id: dirs.cluster_id().to_owned(),
+            log_dirs: dirs.online().into_iter().map(|id| id.0).collect(),
+            metadata_dir: log.directory_id().0,
+            folder: opening.config.storage.metadata_log_dir.join(partition.to_string()),
+            unclean: dirs.previous_broker_epoch().is_none(),
+        };
+        Local::start(opening, storage, Store::Log(log)).await
+    }
+
     /// Reads the log, begins an epoch, registers this broker and starts the controller.
-    pub(super) async fn start(opening: Opening, store: Store) -> Result<Local, Error> {
-        let node = opening.node();
-        let folder = Folder::new(opening.disk, opening.folder);
-        let replay = launch::read_all(&folder, &store, &opening.cluster_id)?;
+    pub(super) async fn start(opening: Opening, storage: Storage, store: Store) -> Result<Local, Error> {
+        let node = opening.node(&storage);
+        let folder = Folder::new(opening.disk, storage.folder);
+        let replay = launch::read_all(&folder, &store, &storage.cluster_id)?;
         let now = opening.clock.wall();
         let image = launch::activate(&folder, &store, replay, &node, now).await?;
         let random =
@@ -123,15 +152,6 @@ impl Local {
         Ok(Local { publisher, controller, task })
     }
 
-    /// As `open`, with the log in memory: for tests of other rooms.
-    ///
-    /// # Errors
-    /// As `open`.
-    #[cfg(any(test, feature = "sim"))]
-    pub async fn in_memory(opening: Opening) -> Result<Local, Error> {
-        Local::start(opening, Store::Memory(Arc::default())).await
-    }
-
     /// Where images come out.
     pub fn publisher(&self) -> &Publisher {
         &self.publisher
@@ -145,6 +165,20 @@ impl Local {
     /// Waits until the controller has ended, which it does on the shutdown token or when the log fails.
     pub async fn ended(self) {
         self.task.join().await;
+    }
+}
+
+/// The settings of the metadata log: nothing of it goes by age or size, only snapshots let it go.
+fn log_config(config: &ServerConfig) -> TopicConfig {
+    TopicConfig {
+        segment_bytes: config.metadata.segment_bytes,
+        segment_ms: config.metadata.segment_ms,
+        segment_jitter_ms: 0,
+        retention_ms: -1,
+        retention_bytes: -1,
+        cleanup: Cleanup { delete: true, compact: false },
+        max_message_bytes: i32::MAX,
+        ..config.log.clone()
     }
 }
 

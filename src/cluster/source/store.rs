@@ -3,19 +3,26 @@
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::cluster::Error;
+use crate::log;
+use crate::log::Append;
+use crate::log::Log;
+use crate::log::Origin;
 use crate::record::CheckedBatch;
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// Batches in order. They are durable once [`Store::append`] has returned.
 #[derive(Clone, Debug)]
 pub(super) enum Store {
+    /// The log of `__cluster_metadata-0`.
+    Log(Arc<Log>),
     /// Memory, shared with whoever opens it again: what a test restarts from.
-    #[cfg(any(test, feature = "sim"))]
-    Memory(std::sync::Arc<parking_lot::Mutex<Memory>>),
+    #[cfg(test)]
+    Memory(Arc<parking_lot::Mutex<Memory>>),
 }
 
 /// A log in memory.
-#[cfg(any(test, feature = "sim"))]
+#[cfg(test)]
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     /// All batches that were not trimmed, with their heads.
@@ -32,7 +39,8 @@ impl Store {
     /// The offset of the first record that is there.
     pub(super) fn start(&self) -> Offset {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => log.log_start_offset(),
+            #[cfg(test)]
             Store::Memory(memory) => Offset(memory.lock().start),
         }
     }
@@ -40,7 +48,8 @@ impl Store {
     /// The offset the next record gets.
     pub(super) fn end(&self) -> Offset {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => log.log_end_offset(),
+            #[cfg(test)]
             Store::Memory(memory) => Offset(memory.lock().end),
         }
     }
@@ -48,7 +57,8 @@ impl Store {
     /// Whole batches from the one that holds `from`, at least one, about `bytes_max`; empty at the end.
     pub(super) fn read(&self, from: Offset, bytes_max: usize) -> Result<Bytes, Error> {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => log.read_bytes(from, log.log_end_offset(), bytes_max).map_err(failed),
+            #[cfg(test)]
             Store::Memory(memory) => Ok(memory.lock().read(from.0, bytes_max)),
         }
     }
@@ -63,7 +73,8 @@ impl Store {
         epoch: LeaderEpoch,
     ) -> Result<Offset, Error> {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => append(log, batches, epoch).await.map_err(failed),
+            #[cfg(test)]
             Store::Memory(memory) => memory.lock().append(&batches, epoch),
         }
     }
@@ -71,7 +82,8 @@ impl Store {
     /// How many bytes the log has.
     pub(super) fn size_bytes(&self) -> u64 {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => log.size_bytes(),
+            #[cfg(test)]
             Store::Memory(memory) => u64::try_from(memory.lock().bytes.len()).unwrap_or(u64::MAX),
         }
     }
@@ -79,7 +91,8 @@ impl Store {
     /// Lets go of what lies before `offset`, where whole segments allow it.
     pub(super) fn trim(&self, offset: Offset) -> Result<(), Error> {
         match self {
-            #[cfg(any(test, feature = "sim"))]
+            Store::Log(log) => log.delete_records(offset).map(drop).map_err(failed),
+            #[cfg(test)]
             Store::Memory(memory) => {
                 memory.lock().trim(offset.0);
                 Ok(())
@@ -88,7 +101,25 @@ impl Store {
     }
 }
 
-#[cfg(any(test, feature = "sim"))]
+fn failed(error: log::Error) -> Error {
+    Error::Log(error.to_string())
+}
+
+/// Queues all batches, then waits once: they share a sync.
+async fn append(log: &Log, batches: Vec<CheckedBatch>, epoch: LeaderEpoch) -> Result<Offset, log::Error> {
+    let mut last = None;
+    for batch in batches {
+        last = Some(log.append(batch, Append { epoch, sync: true, origin: Origin::Coordinator })?);
+    }
+    if let Some(last) = last {
+        log.synced(&last).await?;
+        // This node is the whole quorum: what it has synced is committed.
+        log.set_high_watermark(last.end_offset);
+    }
+    Ok(log.log_end_offset())
+}
+
+#[cfg(test)]
 impl Memory {
     fn append(&mut self, batches: &[CheckedBatch], epoch: LeaderEpoch) -> Result<Offset, Error> {
         if self.broken {

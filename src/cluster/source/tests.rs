@@ -3,6 +3,7 @@
 use super::files::Folder;
 use super::local::Local;
 use super::local::Opening;
+use super::local::Storage;
 use super::snapshot;
 use super::store::Memory;
 use super::store::Store;
@@ -59,17 +60,19 @@ impl World {
         let shutdown = Shutdown::new();
         let opening = Opening {
             config: Arc::clone(&self.config),
-            cluster_id: "cluster".to_owned(),
             listeners: self.config.listeners.clone(),
-            log_dirs: vec![Uuid::from_u128(100)],
-            metadata_dir: Uuid::from_u128(100),
-            unclean,
             disk: self.disk.clone(),
-            folder: folder(),
             clock: Clock::Sim(self.clock.clone()),
             shutdown: shutdown.clone(),
         };
-        let local = Local::start(opening, Store::Memory(Arc::clone(&self.memory))).await?;
+        let storage = Storage {
+            cluster_id: "cluster".to_owned(),
+            log_dirs: vec![Uuid::from_u128(100)],
+            metadata_dir: Uuid::from_u128(100),
+            folder: folder(),
+            unclean,
+        };
+        let local = Local::start(opening, storage, Store::Memory(Arc::clone(&self.memory))).await?;
         Ok((local, shutdown))
     }
 

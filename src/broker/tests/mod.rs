@@ -1,0 +1,139 @@
+//! A whole broker without sockets: requests as the protocol crate encodes them, answers as it decodes them.
+
+mod admin;
+mod meta;
+
+use super::Broker;
+use super::context::Answer;
+use super::context::Connection;
+use super::context::Reply;
+use crate::cluster::Local;
+use crate::cluster::Opening;
+use crate::config::SecurityProtocol;
+use crate::config::ServerConfig;
+use crate::io::Clock;
+use crate::io::Disk;
+use crate::io::task::Shutdown;
+use crate::log::Dirs;
+use crate::log::Threads;
+use crate::metrics::Registry;
+use crate::protocol::Part;
+use crate::protocol::versions;
+use bytes::BufMut;
+use bytes::Bytes;
+use bytes::BytesMut;
+use kafka_protocol::messages::RequestHeader;
+use kafka_protocol::messages::ResponseHeader;
+use kafka_protocol::protocol::Decodable;
+use kafka_protocol::protocol::Encodable;
+use kafka_protocol::protocol::Request;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A broker on a folder of its own.
+pub(super) struct Bench {
+    pub(super) broker: Arc<Broker>,
+    connection: Arc<Connection>,
+    shutdown: Shutdown,
+    local: Local,
+    dirs: Dirs,
+    lines: Vec<(String, String)>,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// A new cluster of one broker with these settings.
+    pub(super) async fn new(lines: &[(&str, &str)]) -> Bench {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Bench::start(folder, lines).await
+    }
+
+    async fn start(folder: tempfile::TempDir, lines: Vec<(String, String)>) -> Bench {
+        let mut set: BTreeMap<String, String> = lines.iter().cloned().collect();
+        set.insert("log.dirs".to_owned(), folder.path().join("data").to_str().unwrap().to_owned());
+        set.entry("node.id".to_owned()).or_insert_with(|| "1".to_owned());
+        let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
+        let (disk, clock, shutdown) = (Disk::system(), Clock::system(), Shutdown::new());
+        let dirs =
+            Dirs::open(disk.clone(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own).unwrap();
+        let opening = Opening {
+            config: Arc::clone(&config),
+            listeners: config.listeners.clone(),
+            disk,
+            clock: clock.clone(),
+            shutdown: shutdown.clone(),
+        };
+        let local = Local::open(&dirs, opening).await.unwrap();
+        let broker = Arc::new(Broker {
+            config,
+            clock,
+            publisher: local.publisher().clone(),
+            controller: local.controller().clone(),
+            metrics: Registry::new().broker(),
+        });
+        let peer = "127.0.0.1:5".parse().unwrap();
+        let connection = Arc::new(Connection::new("PLAINTEXT", SecurityProtocol::Plaintext, peer));
+        Bench { broker, connection, shutdown, local, dirs, lines, folder }
+    }
+
+    /// The same folder with a new process.
+    pub(super) async fn restart(self) -> Bench {
+        let Bench { broker, shutdown, local, dirs, lines, folder, .. } = self;
+        drop(broker);
+        shutdown.trigger();
+        local.ended().await;
+        dirs.close(-1);
+        drop(dirs);
+        Bench::start(folder, lines).await
+    }
+
+    /// Requests come in by this listener from now on.
+    pub(super) fn through(&mut self, listener: &str) {
+        let peer = "127.0.0.1:5".parse().unwrap();
+        self.connection = Arc::new(Connection::new(listener, SecurityProtocol::Plaintext, peer));
+    }
+
+    /// The answer to a request of this version.
+    pub(super) async fn ask<R: Request>(&self, request: &R, version: i16) -> R::Response {
+        let mut frame = BytesMut::new();
+        let header = RequestHeader::default()
+            .with_request_api_key(R::KEY)
+            .with_request_api_version(version)
+            .with_correlation_id(7);
+        header.encode(&mut frame, R::header_version(version)).unwrap();
+        request.encode(&mut frame, version).unwrap();
+        let mut answer = self.raw(frame.freeze()).await;
+        let header = ResponseHeader::decode(&mut answer, <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version)).unwrap();
+        assert_eq!(header.correlation_id, 7);
+        let response = R::Response::decode(&mut answer, version).unwrap();
+        assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);
+        response
+    }
+
+    async fn raw(&self, frame: Bytes) -> Bytes {
+        let answer = match self.broker.handle(&self.connection, frame) {
+            Reply::Now(answer) => answer,
+            Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
+        };
+        let response = match answer {
+            Answer::Send(response) => response,
+            Answer::Silent => panic!("no answer"),
+            Answer::Close(reason) => panic!("closed: {reason}"),
+        };
+        let mut bytes = BytesMut::new();
+        for part in response.parts {
+            match part {
+                Part::Bytes(part) => bytes.put(part),
+                Part::File(_) => panic!("a file in an answer without records"),
+            }
+        }
+        bytes.freeze().slice(4..)
+    }
+
+    /// Every version of an API that is offered.
+    pub(super) fn versions(key: i16) -> std::ops::RangeInclusive<i16> {
+        let api = versions::api(key).unwrap();
+        api.min..=api.max
+    }
+}
