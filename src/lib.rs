@@ -2,7 +2,6 @@
 //!
 //! The rooms and who may look into whom are drawn in `docs/architecture.md`; `tidy.rs` keeps them apart.
 
-
 #[cfg(test)]
 mod tidy;
 

@@ -73,13 +73,19 @@ fn handler(key: i16) -> Option<Handler> {
         versions::METADATA => Handler::Waiting(|b, c, body| Box::pin(meta::metadata::handle(b, c, body))),
         versions::DESCRIBE_CLUSTER => Handler::Now(meta::describe_cluster::handle),
         versions::DESCRIBE_TOPIC_PARTITIONS => Handler::Now(meta::describe_topic_partitions::handle),
-        versions::CREATE_TOPICS => Handler::Waiting(|b, c, body| Box::pin(admin::create_topics::handle(b, c, body))),
-        versions::DELETE_TOPICS => Handler::Waiting(|b, c, body| Box::pin(admin::delete_topics::handle(b, c, body))),
+        versions::CREATE_TOPICS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::create_topics::handle(b, c, body)))
+        }
+        versions::DELETE_TOPICS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::delete_topics::handle(b, c, body)))
+        }
         versions::CREATE_PARTITIONS => {
             Handler::Waiting(|b, c, body| Box::pin(admin::create_partitions::handle(b, c, body)))
         }
         versions::DESCRIBE_CONFIGS => Handler::Now(admin::describe_configs::handle),
-        versions::ALTER_CONFIGS => Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::replace(b, c, body))),
+        versions::ALTER_CONFIGS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::replace(b, c, body)))
+        }
         versions::INCREMENTAL_ALTER_CONFIGS => {
             Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::incremental(b, c, body)))
         }

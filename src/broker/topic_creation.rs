@@ -6,7 +6,6 @@ use crate::broker::admin;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
 use crate::cluster::command::TopicCreation;
-use crate::cluster::controller::topics;
 use crate::cluster::image::is_internal;
 use std::collections::BTreeSet;
 use tracing::debug;
@@ -17,16 +16,30 @@ const OFFSETS_TOPIC: &str = "__consumer_offsets";
 /// Creates those of the topics that do not exist, and waits until they can be used. Gives back those that could not
 /// be created. Kafka answers before the topic is there and lets the client ask again; here it is there at once.
 pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) -> Vec<(String, ErrorCode)> {
-    let missing: Vec<NewTopic> = {
+    let missing: Vec<&String> = {
         let image = broker.publisher.current();
-        let missing = names.iter().filter(|name| image.topic(name).is_none());
-        missing.filter_map(|name| new_topic(broker, name)).collect()
+        names.iter().filter(|name| image.topic(name).is_none()).collect()
     };
-    if missing.is_empty() {
-        return Vec::new();
+    let mut failed = Vec::new();
+    if missing.iter().any(|name| name.as_str() == OFFSETS_TOPIC) {
+        if broker.groups.ensure_topic(&broker.controller).await {
+            admin::until_usable(broker, broker.publisher.current().offset).await;
+        } else {
+            failed.push((OFFSETS_TOPIC.to_owned(), ErrorCode::LeaderNotAvailable));
+        }
     }
-    let asked: Vec<String> = missing.iter().map(|topic| topic.name.clone()).collect();
-    let command = CreateTopics { topics: missing, validate_only: false };
+    // Other internal topics are made by their owners, which are not built yet.
+    let ordinary = missing.into_iter().filter(|name| !is_internal(name));
+    let topics: Vec<NewTopic> = ordinary.map(|name| new_topic(name)).collect();
+    if !topics.is_empty() {
+        failed.extend(create(broker, topics).await);
+    }
+    failed
+}
+
+async fn create(broker: &Broker, topics: Vec<NewTopic>) -> Vec<(String, ErrorCode)> {
+    let asked: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
+    let command = CreateTopics { topics, validate_only: false };
     match broker.controller.create_topics(command).await {
         Ok(applied) => {
             admin::until_usable(broker, applied.offset).await;
@@ -51,28 +64,13 @@ fn failure(creation: TopicCreation) -> Option<(String, ErrorCode)> {
     }
 }
 
-/// What a topic of this name is created as; `None` for internal topics whose owner is not built yet.
-fn new_topic(broker: &Broker, name: &str) -> Option<NewTopic> {
-    let mut topic = NewTopic {
+/// A topic with the broker's defaults.
+fn new_topic(name: &str) -> NewTopic {
+    NewTopic {
         name: name.to_owned(),
         num_partitions: -1,
         replication_factor: -1,
         assignments: Vec::new(),
         configs: Vec::new(),
-    };
-    if name == OFFSETS_TOPIC {
-        let settings = &broker.config.offsets;
-        let image = broker.publisher.current();
-        topic.num_partitions = settings.topic_num_partitions;
-        topic.replication_factor =
-            topics::internal_replication_factor(&image, settings.topic_replication_factor);
-        let config = |key: &str, value: String| (key.to_owned(), Some(value));
-        topic.configs = vec![
-            config("cleanup.policy", "compact".to_owned()),
-            config("compression.type", "producer".to_owned()),
-            config("segment.bytes", settings.topic_segment_bytes.to_string()),
-        ];
-        return Some(topic);
     }
-    (!is_internal(name)).then_some(topic)
 }

@@ -99,6 +99,11 @@ impl Service {
         PartitionIndex(java_hash(group).checked_abs().unwrap_or(0) % count)
     }
 
+    /// Makes the topic that keeps groups, if it is not there; whether it is there now.
+    pub async fn ensure_topic(&self, controller: &ControllerClient) -> bool {
+        self.topic.ensure(&self.publisher, controller).await.is_some()
+    }
+
     /// The broker that coordinates a group. Makes the topic when there is none. When it is this broker, waits a
     /// moment for the partition to be loaded, so that a client's next request does not fail.
     ///

@@ -29,8 +29,8 @@ pub(crate) async fn replace(broker: &Broker, context: &Context, body: Bytes) -> 
     let request: AlterConfigsRequest = codec::decode(&context.header, body)?;
     let resource = |resource: &kafka_protocol::messages::alter_configs_request::AlterConfigsResource| {
         let configs = resource.configs.iter();
-        let configs =
-            configs.map(|config| (config.name.to_string(), config.value.as_ref().map(|value| value.to_string())));
+        let configs = configs
+            .map(|config| (config.name.to_string(), config.value.as_ref().map(|value| value.to_string())));
         AlterResource {
             resource_type: resource.resource_type,
             name: resource.resource_name.to_string(),
@@ -53,20 +53,25 @@ pub(crate) async fn replace(broker: &Broker, context: &Context, body: Bytes) -> 
 }
 
 /// Answers an IncrementalAlterConfigs request.
-pub(crate) async fn incremental(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+pub(crate) async fn incremental(
+    broker: &Broker,
+    context: &Context,
+    body: Bytes,
+) -> Result<Response, Refused> {
     let request: IncrementalAlterConfigsRequest = codec::decode(&context.header, body)?;
-    let resource = |resource: &kafka_protocol::messages::incremental_alter_configs_request::AlterConfigsResource| {
-        let operations = resource.configs.iter().map(|config| ConfigOperation {
-            key: config.name.to_string(),
-            operation: config.config_operation,
-            value: config.value.as_ref().map(|value| value.to_string()),
-        });
-        AlterResource {
-            resource_type: resource.resource_type,
-            name: resource.resource_name.to_string(),
-            change: ConfigChange::Each(operations.collect()),
-        }
-    };
+    let resource =
+        |resource: &kafka_protocol::messages::incremental_alter_configs_request::AlterConfigsResource| {
+            let operations = resource.configs.iter().map(|config| ConfigOperation {
+                key: config.name.to_string(),
+                operation: config.config_operation,
+                value: config.value.as_ref().map(|value| value.to_string()),
+            });
+            AlterResource {
+                resource_type: resource.resource_type,
+                name: resource.resource_name.to_string(),
+                change: ConfigChange::Each(operations.collect()),
+            }
+        };
     let resources = request.resources.iter().map(resource).collect();
     let mut response = IncrementalAlterConfigsResponse::default();
     for alteration in alter(broker, resources, request.validate_only).await {

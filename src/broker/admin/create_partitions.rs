@@ -21,10 +21,13 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request: CreatePartitionsRequest = codec::decode(&context.header, body)?;
     let topics = request.topics.iter().map(more).collect();
     let command = CreatePartitions { topics, validate_only: request.validate_only };
-    let results = match change(broker, request.timeout_ms, broker.controller.create_partitions(command)).await {
+    let results = match change(broker, request.timeout_ms, broker.controller.create_partitions(command)).await
+    {
         Ok(results) => {
             let results = results.into_iter();
-            results.map(|(name, result)| answer(&name, result.map_err(Refused::from).err().as_ref())).collect()
+            results
+                .map(|(name, result)| answer(&name, result.map_err(Refused::from).err().as_ref()))
+                .collect()
         }
         Err(refused) => request.topics.iter().map(|topic| answer(&topic.name, Some(&refused))).collect(),
     };

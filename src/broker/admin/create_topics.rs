@@ -53,7 +53,8 @@ fn new_topic(topic: &CreatableTopic) -> NewTopic {
         (PartitionIndex(assignment.partition_index), brokers)
     });
     let configs = topic.configs.iter();
-    let configs = configs.map(|config| (config.name.to_string(), config.value.as_ref().map(|value| value.to_string())));
+    let configs =
+        configs.map(|config| (config.name.to_string(), config.value.as_ref().map(|value| value.to_string())));
     NewTopic {
         name: topic.name.to_string(),
         num_partitions: topic.num_partitions,

@@ -53,7 +53,11 @@ fn invalid(message: impl Into<String>) -> Refused {
     Refused::new(ErrorCode::InvalidRequest, message)
 }
 
-fn entries(broker: &Broker, image: &Image, resource: &DescribeConfigsResource) -> Result<Vec<ConfigEntry>, Refused> {
+fn entries(
+    broker: &Broker,
+    image: &Image,
+    resource: &DescribeConfigsResource,
+) -> Result<Vec<ConfigEntry>, Refused> {
     let config = &broker.config;
     let name = resource.resource_name.as_str();
     match ResourceType::from_code(resource.resource_type) {
@@ -81,9 +85,7 @@ fn entries(broker: &Broker, image: &Image, resource: &DescribeConfigsResource) -
         Some(ResourceType::ClientMetrics) => Ok(effective::client_metrics_entries(image, name)),
         Some(ResourceType::Group) if name.is_empty() => Err(invalid("Group name must not be empty")),
         Some(ResourceType::Group) => Ok(effective::group_entries(config, image, name)),
-        None => Err(invalid(format!(
-            "Unexpected resource type UNKNOWN for resource {name}"
-        ))),
+        None => Err(invalid(format!("Unexpected resource type UNKNOWN for resource {name}"))),
     }
 }
 
@@ -123,11 +125,14 @@ struct Shape {
 }
 
 impl Shape {
-    fn configs(&self, resource: &DescribeConfigsResource, entries: &[ConfigEntry]) -> Vec<DescribeConfigsResourceResult> {
+    fn configs(
+        &self,
+        resource: &DescribeConfigsResource,
+        entries: &[ConfigEntry],
+    ) -> Vec<DescribeConfigsResourceResult> {
         let keys = resource.configuration_keys.as_ref().filter(|keys| !keys.is_empty());
-        let wanted = |entry: &&ConfigEntry| {
-            keys.is_none_or(|keys| keys.iter().any(|key| key.as_str() == entry.name))
-        };
+        let wanted =
+            |entry: &&ConfigEntry| keys.is_none_or(|keys| keys.iter().any(|key| key.as_str() == entry.name));
         entries.iter().filter(wanted).map(|entry| self.config(entry)).collect()
     }
 

@@ -28,7 +28,10 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     let request: ListConfigResourcesRequest = codec::decode(&context.header, body)?;
     let Some(types) = types(context.version(), &request.resource_types) else {
         let code = ErrorCode::UnsupportedVersion.code();
-        return Ok(codec::encode(&context.header, &ListConfigResourcesResponse::default().with_error_code(code))?);
+        return Ok(codec::encode(
+            &context.header,
+            &ListConfigResourcesResponse::default().with_error_code(code),
+        )?);
     };
     let image = broker.publisher.current();
     let mut resources = Vec::new();
@@ -38,7 +41,10 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
             resources.push(resource.with_resource_type(kind.code()));
         }
     }
-    Ok(codec::encode(&context.header, &ListConfigResourcesResponse::default().with_config_resources(resources))?)
+    Ok(codec::encode(
+        &context.header,
+        &ListConfigResourcesResponse::default().with_config_resources(resources),
+    )?)
 }
 
 /// The types asked for; `None` when one of them does not exist.

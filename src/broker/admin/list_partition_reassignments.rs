@@ -35,10 +35,16 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
             }
         }
     }
-    Ok(codec::encode(&context.header, &ListPartitionReassignmentsResponse::default().with_error_message(None).with_topics(topics))?)
+    Ok(codec::encode(
+        &context.header,
+        &ListPartitionReassignmentsResponse::default().with_error_message(None).with_topics(topics),
+    )?)
 }
 
-fn ongoing<'a>(topic: &Topic, partitions: impl Iterator<Item = &'a Partition>) -> Option<OngoingTopicReassignment> {
+fn ongoing<'a>(
+    topic: &Topic,
+    partitions: impl Iterator<Item = &'a Partition>,
+) -> Option<OngoingTopicReassignment> {
     let moving = partitions.filter(|partition| partition.is_reassigning()).map(|partition| {
         OngoingPartitionReassignment::default()
             .with_partition_index(partition.index.0)

@@ -46,7 +46,9 @@ fn wrong_type(endpoint_type: i8) -> DescribeClusterResponse {
     } else {
         (ErrorCode::UnsupportedEndpointType, format!("Unsupported endpoint type {endpoint_type}"))
     };
-    DescribeClusterResponse::default().with_error_code(code.code()).with_error_message(wire::some_text(Some(&message)))
+    DescribeClusterResponse::default()
+        .with_error_code(code.code())
+        .with_error_message(wire::some_text(Some(&message)))
 }
 
 fn brokers(image: &Image, listener: &str, fenced_too: bool) -> Vec<DescribeClusterBroker> {

@@ -39,7 +39,9 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         response: DescribeTopicPartitionsResponse::default(),
     };
     let start = |name: &str| match &request.cursor {
-        Some(cursor) if cursor.topic_name.as_str() == name => usize::try_from(cursor.partition_index).unwrap_or(0),
+        Some(cursor) if cursor.topic_name.as_str() == name => {
+            usize::try_from(cursor.partition_index).unwrap_or(0)
+        }
         _ => 0,
     };
     if request.topics.is_empty() {
@@ -54,7 +56,8 @@ fn check(request: &DescribeTopicPartitionsRequest, names: &BTreeSet<&str>) -> Re
     let Some(cursor) = &request.cursor else { return Ok(()) };
     let name = cursor.topic_name.as_str();
     if !names.is_empty() && !names.contains(name) {
-        let message = format!("DescribeTopicPartitionsRequest topic list should contain the cursor topic: {name}");
+        let message =
+            format!("DescribeTopicPartitionsRequest topic list should contain the cursor topic: {name}");
         return Err(Refused::new(ErrorCode::InvalidRequest, message));
     }
     if cursor.partition_index < 0 {
@@ -100,7 +103,8 @@ impl Page<'_> {
     }
 
     fn stop(&mut self, name: &str, partition: i32) {
-        let cursor = Cursor::default().with_topic_name(wire::topic_name(name)).with_partition_index(partition);
+        let cursor =
+            Cursor::default().with_topic_name(wire::topic_name(name)).with_partition_index(partition);
         self.response.next_cursor = Some(cursor);
     }
 

@@ -38,7 +38,11 @@ enum Wanted {
 }
 
 /// Answers a Metadata request.
-pub(crate) async fn handle(broker: &Arc<Broker>, context: &Context, body: Bytes) -> Result<Response, Refused> {
+pub(crate) async fn handle(
+    broker: &Arc<Broker>,
+    context: &Context,
+    body: Bytes,
+) -> Result<Response, Refused> {
     let version = context.version();
     let request: MetadataRequest = codec::decode(&context.header, body)?;
     let wanted = match wanted(&request, version) {

@@ -46,7 +46,8 @@ fn assignment(index: i32, brokers: &[i32]) -> CreatableReplicaAssignment {
 
 /// Creates a topic with one replica.
 pub(super) async fn create(bench: &Bench, name: &str, partitions: i32) {
-    let request = CreateTopicsRequest::default().with_topics(vec![topic(name, partitions, 1)]).with_timeout_ms(5000);
+    let request =
+        CreateTopicsRequest::default().with_topics(vec![topic(name, partitions, 1)]).with_timeout_ms(5000);
     assert_eq!(bench.ask(&request, 5).await.topics[0].error_code, 0);
 }
 
@@ -65,9 +66,8 @@ async fn topics_are_created_and_deleted_in_every_version() {
     let bench = Bench::new(&[("num.partitions", "4")]).await;
     for version in Bench::versions(19) {
         let name = format!("v{version}");
-        let request = CreateTopicsRequest::default()
-            .with_topics(vec![topic(&name, -1, -1)])
-            .with_timeout_ms(5000);
+        let request =
+            CreateTopicsRequest::default().with_topics(vec![topic(&name, -1, -1)]).with_timeout_ms(5000);
         let created = bench.ask(&request, version).await.topics.remove(0);
         assert_eq!(outcome(&created), (0, None));
         let image = bench.broker.publisher.current();
@@ -109,14 +109,19 @@ async fn bad_topics_are_refused_in_kafkas_words_and_alone() {
     create(&bench, "dotted.name", 1).await;
     let illegal = "contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'";
     let long = "a".repeat(250);
-    let too_long = format!("Topic name is invalid: the length of '{long}' is longer than the max allowed length 249");
+    let too_long =
+        format!("Topic name is invalid: the length of '{long}' is longer than the max allowed length 249");
     let slash = format!("Topic name is invalid: 'a/b' {illegal}");
     let cases: Vec<(CreatableTopic, ErrorCode, &str)> = vec![
         (topic("exists", 1, 1), ErrorCode::TopicAlreadyExists, "Topic 'exists' already exists."),
         (topic("a/b", 1, 1), ErrorCode::InvalidTopicException, &slash),
         (topic("..", 1, 1), ErrorCode::InvalidTopicException, "Topic name is invalid: '..' is not allowed"),
         (topic(&long, 1, 1), ErrorCode::InvalidTopicException, &too_long),
-        (topic("", 1, 1), ErrorCode::InvalidTopicException, "Topic name is invalid: the empty string is not allowed"),
+        (
+            topic("", 1, 1),
+            ErrorCode::InvalidTopicException,
+            "Topic name is invalid: the empty string is not allowed",
+        ),
         (
             topic("dotted_name", 1, 1),
             ErrorCode::InvalidTopicException,
@@ -189,7 +194,8 @@ async fn bad_topics_are_refused_in_kafkas_words_and_alone() {
             assert_eq!(result.name, topic.name);
             assert_eq!(outcome(result), (code.code(), Some(*message)), "{:?}", topic.name);
         }
-        let rest: Vec<_> = results[cases.len()..].iter().map(|one| (one.name.to_string(), outcome(one))).collect();
+        let rest: Vec<_> =
+            results[cases.len()..].iter().map(|one| (one.name.to_string(), outcome(one))).collect();
         let duplicate = (ErrorCode::InvalidRequest.code(), Some("Duplicate topic name."));
         assert_eq!(rest, [(good.clone(), (0, None)), ("twice".to_owned(), duplicate)]);
         assert_eq!(bench.broker.publisher.current().topic(&good).is_some(), !dry_run);
@@ -227,8 +233,10 @@ async fn deleting_refuses_what_is_ambiguous() {
         state(Some("c"), zero),
     ]);
     let responses = bench.ask(&request, 6).await.responses;
-    let mut found: Vec<(i16, String)> =
-        responses.iter().map(|one| (one.error_code, one.error_message.as_deref().unwrap_or_default().to_owned())).collect();
+    let mut found: Vec<(i16, String)> = responses
+        .iter()
+        .map(|one| (one.error_code, one.error_message.as_deref().unwrap_or_default().to_owned()))
+        .collect();
     found.sort();
     let invalid = ErrorCode::InvalidRequest.code();
     assert_eq!(
@@ -262,13 +270,22 @@ async fn deletion_can_be_disabled() {
 async fn partitions_only_grow() {
     let bench = Bench::new(&[]).await;
     create(&bench, "t", 3).await;
-    let wanted = |name: &str, count| CreatePartitionsTopic::default().with_name(wire::topic_name(name)).with_count(count).with_assignments(None);
+    let wanted = |name: &str, count| {
+        CreatePartitionsTopic::default()
+            .with_name(wire::topic_name(name))
+            .with_count(count)
+            .with_assignments(None)
+    };
     let manual = |brokers: &[i32]| {
         let brokers = brokers.iter().map(|id| kafka_protocol::messages::BrokerId(*id)).collect();
         Some(vec![CreatePartitionsAssignment::default().with_broker_ids(brokers)])
     };
     let cases = [
-        (wanted("x", 1), ErrorCode::UnknownTopicOrPartition, "This server does not host this topic-partition."),
+        (
+            wanted("x", 1),
+            ErrorCode::UnknownTopicOrPartition,
+            "This server does not host this topic-partition.",
+        ),
         (wanted("t", 3), ErrorCode::InvalidPartitions, "Topic already has 3 partition(s)."),
         (
             wanted("t", 2),
@@ -288,7 +305,8 @@ async fn partitions_only_grow() {
     ];
     for version in Bench::versions(37) {
         for (topic, code, message) in &cases {
-            let request = CreatePartitionsRequest::default().with_topics(vec![topic.clone()]).with_timeout_ms(5000);
+            let request =
+                CreatePartitionsRequest::default().with_topics(vec![topic.clone()]).with_timeout_ms(5000);
             let result = bench.ask(&request, version).await.results.remove(0);
             assert_eq!((result.error_code, result.error_message.as_deref()), (code.code(), Some(*message)));
         }
@@ -408,7 +426,8 @@ async fn bad_changes_of_settings_are_refused_and_change_nothing() {
     let message = "Can't APPEND to key segment.bytes because its type is not LIST.";
     check(2, "t", vec![set("segment.bytes", 2, Some("1"))], config, message).await;
     check(2, "t", vec![good(), good()], request, "Error due to duplicate config keys").await;
-    check(2, "t", vec![set("retention.ms", 0, None)], request, "Null value not supported for : retention.ms").await;
+    check(2, "t", vec![set("retention.ms", 0, None)], request, "Null value not supported for : retention.ms")
+        .await;
     check(2, "t", vec![set("retention.ms", 9, Some("1"))], request, "Unknown operations type 9").await;
     check(2, "x", vec![good()], ErrorCode::UnknownTopicOrPartition, "The topic 'x' does not exist.").await;
     check(2, "", vec![good()], request, "Default topic resources are not allowed.").await;
@@ -427,7 +446,11 @@ async fn bad_changes_of_settings_are_refused_and_change_nothing() {
     let twice = IncrementalAlterConfigsRequest::default().with_resources(vec![resource.clone(), resource]);
     let responses = bench.ask(&twice, 0).await.responses;
     assert_eq!(responses.len(), 2);
-    assert!(responses.iter().all(|one| one.error_message.as_deref() == Some("Each resource must appear at most once.")));
+    assert!(
+        responses
+            .iter()
+            .all(|one| one.error_message.as_deref() == Some("Each resource must appear at most once."))
+    );
 }
 
 #[tokio::test]
@@ -442,7 +465,8 @@ async fn a_brokers_settings_change_topics_that_set_nothing() {
     assert_eq!(changed, (0, None));
     assert_eq!(setting(&bench, "t", "retention.ms").await, (Some("70".to_owned()), 2));
     let of_all = describe(&bench, 4, "", None).await;
-    let shown: Vec<(&str, i8)> = of_all.configs.iter().map(|one| (one.name.as_str(), one.config_source)).collect();
+    let shown: Vec<(&str, i8)> =
+        of_all.configs.iter().map(|one| (one.name.as_str(), one.config_source)).collect();
     assert_eq!(shown, [("log.retention.ms", 3)]);
     let own = describe(&bench, 4, "1", Some(&["log.retention.ms"])).await;
     let sources: Vec<i8> = own.configs[0].synonyms.iter().map(|one| one.source).collect();
@@ -455,8 +479,10 @@ async fn every_kind_of_resource_is_described_in_every_version() {
     create(&bench, "t", 1).await;
     for version in Bench::versions(32) {
         for (kind, name) in [(2, "t"), (4, "1"), (4, ""), (8, "1"), (16, "metrics"), (32, "group")] {
-            let resource =
-                DescribeConfigsResource::default().with_resource_type(kind).with_resource_name(wire::text(name)).with_configuration_keys(None);
+            let resource = DescribeConfigsResource::default()
+                .with_resource_type(kind)
+                .with_resource_name(wire::text(name))
+                .with_configuration_keys(None);
             let request = DescribeConfigsRequest::default()
                 .with_resources(vec![resource])
                 .with_include_synonyms(true)
@@ -522,7 +548,10 @@ async fn reassignments_and_resources_are_listed() {
         async move {
             let request = ListConfigResourcesRequest::default().with_resource_types(types);
             let response = bench.ask(&request, version).await;
-            let names = response.config_resources.iter().map(|one| (one.resource_type, one.resource_name.to_string()));
+            let names = response
+                .config_resources
+                .iter()
+                .map(|one| (one.resource_type, one.resource_name.to_string()));
             (response.error_code, names.collect::<Vec<_>>())
         }
     };

@@ -19,7 +19,7 @@ fn named(names: &[&str]) -> MetadataRequest {
 
 fn names(response: &MetadataResponse) -> Vec<(String, i16)> {
     let name = |name: &Option<kafka_protocol::messages::TopicName>| {
-        name.as_ref().map_or("(null)".to_owned(), |name| name.to_string())
+        name.as_ref().map_or_else(|| "(null)".to_owned(), |name| name.to_string())
     };
     response.topics.iter().map(|topic| (name(&topic.name), topic.error_code)).collect()
 }
@@ -122,7 +122,10 @@ async fn operations_are_told_only_when_asked_for() {
     create(&bench, "t", 1).await;
     let asked = named(&["t"]).with_include_topic_authorized_operations(true);
     let response = bench.ask(&asked.clone().with_include_cluster_authorized_operations(true), 8).await;
-    assert_eq!((response.topics[0].topic_authorized_operations, response.cluster_authorized_operations), (3576, 8096));
+    assert_eq!(
+        (response.topics[0].topic_authorized_operations, response.cluster_authorized_operations),
+        (3576, 8096)
+    );
     assert_eq!(bench.ask(&asked, 13).await.topics[0].topic_authorized_operations, 3576);
     assert_eq!(bench.ask(&named(&["t"]), 13).await.topics[0].topic_authorized_operations, i32::MIN);
 }
@@ -191,7 +194,9 @@ async fn pages(bench: &Bench, topics: &[&str], limit: i32) -> Vec<(String, i32)>
         }
         assert!(count <= limit);
         let Some(next) = response.next_cursor else { return seen };
-        cursor = Some(Cursor::default().with_topic_name(next.topic_name).with_partition_index(next.partition_index));
+        cursor = Some(
+            Cursor::default().with_topic_name(next.topic_name).with_partition_index(next.partition_index),
+        );
     }
 }
 
@@ -217,8 +222,11 @@ async fn a_wrong_cursor_is_refused_and_an_unknown_topic_named() {
     let bench = Bench::new(&[]).await;
     create(&bench, "a", 1).await;
     let topics = vec![TopicRequest::default().with_name(wire::topic_name("a"))];
-    let request = DescribeTopicPartitionsRequest::default().with_topics(topics).with_response_partition_limit(9);
-    let cursor = |name: &str, index| Some(Cursor::default().with_topic_name(wire::topic_name(name)).with_partition_index(index));
+    let request =
+        DescribeTopicPartitionsRequest::default().with_topics(topics).with_response_partition_limit(9);
+    let cursor = |name: &str, index| {
+        Some(Cursor::default().with_topic_name(wire::topic_name(name)).with_partition_index(index))
+    };
     for cursor in [cursor("0", 0), cursor("a", -1)] {
         let response = bench.ask(&request.clone().with_cursor(cursor), 0).await;
         assert_eq!(response.topics[0].error_code, ErrorCode::InvalidRequest.code());

@@ -11,6 +11,7 @@ use crate::cluster::Local;
 use crate::cluster::Opening;
 use crate::config::SecurityProtocol;
 use crate::config::ServerConfig;
+use crate::groups;
 use crate::io::Clock;
 use crate::io::Disk;
 use crate::io::task::Shutdown;
@@ -56,7 +57,8 @@ impl Bench {
         let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
         let (disk, clock, shutdown) = (Disk::system(), Clock::system(), Shutdown::new());
         let dirs =
-            Dirs::open(disk.clone(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own).unwrap();
+            Dirs::open(disk.clone(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own)
+                .unwrap();
         let opening = Opening {
             config: Arc::clone(&config),
             listeners: config.listeners.clone(),
@@ -66,6 +68,7 @@ impl Bench {
         };
         let local = Local::open(&dirs, opening).await.unwrap();
         let broker = Arc::new(Broker {
+            groups: groups::Service::new(&config, local.publisher().clone(), clock.clone()),
             config,
             clock,
             publisher: local.publisher().clone(),
@@ -104,7 +107,11 @@ impl Bench {
         header.encode(&mut frame, R::header_version(version)).unwrap();
         request.encode(&mut frame, version).unwrap();
         let mut answer = self.raw(frame.freeze()).await;
-        let header = ResponseHeader::decode(&mut answer, <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version)).unwrap();
+        let header = ResponseHeader::decode(
+            &mut answer,
+            <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version),
+        )
+        .unwrap();
         assert_eq!(header.correlation_id, 7);
         let response = R::Response::decode(&mut answer, version).unwrap();
         assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);

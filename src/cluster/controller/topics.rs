@@ -264,9 +264,3 @@ fn unique_topics<'a>(
     ids.retain(|_, count| *count == 1);
     (names.into_keys().collect(), ids.into_keys().collect())
 }
-
-/// Where a new internal topic's partitions go when fewer brokers are there than it wants replicas: on all of them.
-pub fn internal_replication_factor(image: &Image, wanted: i16) -> i16 {
-    let active = image.brokers().filter(|broker| image.is_active(broker.id)).count();
-    wanted.min(i16::try_from(active).unwrap_or(i16::MAX)).max(1)
-}
