@@ -17,7 +17,7 @@ use kafka_protocol::protocol::Encodable;
 /// What the guard or the decoder finds wrong; the connection is closed then.
 pub fn decode<T: Decodable>(header: &RequestHeader, mut body: Bytes) -> Result<T, Error> {
     guard::check(header.api_key, header.api_version, &body)?;
-    T::decode(&mut body, layout(header)).map_err(|error| Error::Decode(error.to_string()))
+    T::decode(&mut body, layout(header)).map_err(|error| Error::Decode(format!("{error:#}")))
 }
 
 /// A reader of the body of a request after the guard has walked it, for messages with a codec of our own.
@@ -35,7 +35,7 @@ pub fn reader(header: &RequestHeader, body: Bytes) -> Result<Reader, Error> {
 /// [`Error::Encode`] when the body holds what its version cannot carry.
 pub fn encode<T: Encodable>(header: &RequestHeader, body: &T) -> Result<Response, Error> {
     let mut writer = Writer::response(header, 64);
-    body.encode(writer.buffer(), layout(header)).map_err(|error| Error::Encode(error.to_string()))?;
+    body.encode(writer.buffer(), layout(header)).map_err(|error| Error::Encode(format!("{error:#}")))?;
     writer.finish()
 }
 

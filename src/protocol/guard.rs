@@ -215,3 +215,6 @@ fn decoded_size(kind: &'static Kind) -> usize {
 fn malformed<T>(field: &'static str, what: &'static str) -> Result<T, Error> {
     Err(Error::Malformed { field, what })
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,7 @@
 
 pub mod client_payload;
 pub mod codec;
+pub mod docs;
 pub mod error;
 pub mod fetch;
 pub mod frame;
@@ -14,6 +15,8 @@ pub mod guard;
 pub mod header;
 pub mod produce;
 pub mod response;
+#[cfg(any(test, feature = "sim"))]
+pub mod sample;
 mod schema;
 pub mod supplement;
 pub mod versions;

@@ -235,3 +235,6 @@ pub(super) fn encode_endpoints(endpoints: &[NodeEndpoint]) -> Writer {
     }
     value
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,3 +18,6 @@ pub use request::decode;
 
 /// The first version that names topics by id (KIP-516).
 pub const TOPIC_IDS_FROM: i16 = 13;
+
+#[cfg(test)]
+mod tests;

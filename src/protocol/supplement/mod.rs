@@ -7,3 +7,6 @@ pub mod delete_groups;
 pub mod describe_log_dirs;
 pub mod offset_commit;
 pub mod offset_fetch;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,58 @@
+//! `docs/protocol.md` from the version table.
+
+use crate::protocol::versions;
+use crate::protocol::versions::Api;
+use crate::protocol::versions::NEVER;
+use std::fmt::Write;
+
+const HEAD: &str = "\
+# Protocol
+
+What this broker offers of the Apache Kafka 4.4 protocol. This page is made from the version table in
+`src/protocol/versions.rs`; `DOHLE_BLESS=1 cargo test protocol_page` writes it anew.
+
+A request with another key or version closes the connection, as Apache Kafka does, but for ApiVersions. Versions in the
+compact form with tag sections (KIP-482) begin where \"flexible from\" says. \"Shown\" is the range in the ApiVersions answer
+where it differs from what is served. Unknown tagged fields are skipped.
+
+| key | API | served | shown | flexible from | notes |
+|---:|---|---|---|---|---|
+";
+
+/// The page.
+pub fn page() -> String {
+    let mut page = String::from(HEAD);
+    for api in versions::all() {
+        let flexible =
+            if api.flexible_from == NEVER { String::from("never") } else { api.flexible_from.to_string() };
+        let served = range(api.min, api.max);
+        let shown = shown(api);
+        let written =
+            writeln!(page, "| {} | {} | {served} | {shown} | {flexible} | {} |", api.key, api.name, api.note);
+        debug_assert!(written.is_ok(), "writing to a string does not fail");
+    }
+    page
+}
+
+fn range(min: i16, max: i16) -> String {
+    if min == max { min.to_string() } else { format!("{min}-{max}") }
+}
+
+fn shown(api: &Api) -> String {
+    if api.advertised_min == api.min { String::new() } else { range(api.advertised_min, api.max) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protocol_page_is_fresh() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/protocol.md");
+        if std::env::var_os("DOHLE_BLESS").is_some() {
+            std::fs::write(path, page()).unwrap();
+        }
+        let found = std::fs::read_to_string(path).unwrap_or_default();
+        assert_eq!(found, page(), "docs/protocol.md is stale: run DOHLE_BLESS=1 cargo test protocol_page");
+    }
+}

@@ -1,0 +1,192 @@
+//! The guard against the decoders it stands before: what they write it accepts, what is cut or claimed it refuses.
+
+use super::*;
+use crate::protocol::RequestHeader;
+use crate::protocol::fetch;
+use crate::protocol::produce;
+use crate::protocol::sample;
+use crate::protocol::supplement;
+use bytes::Bytes;
+use bytes::BytesMut;
+use kafka_protocol::messages::ApiKey;
+use kafka_protocol::messages::RequestKind;
+use proptest::prelude::*;
+
+/// The version whose layout the crate has; `None` where only our own codecs read it.
+fn in_crate(key: i16, version: i16) -> Option<i16> {
+    let max = match key {
+        // The crate names these versions without being able to read them.
+        versions::OFFSET_COMMIT | versions::OFFSET_FETCH => 9,
+        _ => ApiKey::try_from(key).unwrap().valid_versions().max,
+    };
+    let layout = if key == versions::LIST_OFFSETS { version.min(10) } else { version };
+    (layout <= max).then_some(layout)
+}
+
+fn decode_by_crate(key: i16, version: i16, body: &Bytes) -> Result<(RequestKind, usize), String> {
+    let mut rest = body.clone();
+    let request = RequestKind::decode(ApiKey::try_from(key).unwrap(), &mut rest, version);
+    request.map(|request| (request, rest.len())).map_err(|error| format!("{error:#}"))
+}
+
+/// Runs our own codec, where there is one.
+fn decode_by_own(header: &RequestHeader, body: Bytes) -> Option<Result<(), Error>> {
+    Some(match header.api_key {
+        versions::PRODUCE => produce::decode(header, body).map(drop),
+        versions::FETCH => fetch::decode(header, body).map(drop),
+        versions::API_VERSIONS => supplement::api_versions::decode(header, body).map(drop),
+        versions::OFFSET_COMMIT => supplement::offset_commit::decode(header, body).map(drop),
+        versions::OFFSET_FETCH => supplement::offset_fetch::decode(header, body).map(drop),
+        versions::DESCRIBE_LOG_DIRS => supplement::describe_log_dirs::decode(header, body).map(drop),
+        versions::DELETE_GROUPS => supplement::delete_groups::decode(header, body).map(drop),
+        _ => return None,
+    })
+}
+
+fn header(api_key: i16, api_version: i16) -> RequestHeader {
+    RequestHeader { api_key, api_version, correlation_id: 0, client_id: None }
+}
+
+fn every_version() -> impl Iterator<Item = (i16, i16)> {
+    versions::all().iter().flat_map(|api| (api.min..=api.max).map(|version| (api.key, version)))
+}
+
+#[test]
+fn the_schemas_are_those_of_the_decoders() {
+    for (key, version) in every_version() {
+        for seed in 0..50 {
+            let body = sample::request(key, version, seed).unwrap();
+            assert_eq!(check(key, version, &body), Ok(()), "{key} {version} {seed}");
+            let own = decode_by_own(&header(key, version), body.clone());
+            assert!(!matches!(own, Some(Err(_))), "{key} {version} {seed}: {own:?}");
+            let Some(layout) = in_crate(key, version) else {
+                assert!(own.is_some(), "{key} {version} has a decoder");
+                continue;
+            };
+            let (request, left) = decode_by_crate(key, layout, &body).unwrap();
+            assert_eq!(left, 0, "{key} {version} {seed}");
+            let mut again = BytesMut::new();
+            request.encode(&mut again, layout).unwrap();
+            assert_eq!(again.freeze(), body, "{key} {version} {seed}");
+        }
+    }
+}
+
+#[test]
+fn no_prefix_of_a_request_is_a_request() {
+    for (key, version) in every_version() {
+        let body = sample::request(key, version, 3).unwrap();
+        for length in 0..body.len() {
+            assert!(check(key, version, &body[..length]).is_err(), "{key} {version} cut at {length}");
+        }
+    }
+}
+
+#[test]
+fn claims_without_bytes_are_refused() {
+    let count = [0x7f, 0xff, 0xff, 0xff];
+    // Metadata 1: the array count alone, as in the report that aborted a process.
+    let what = "count larger than the bytes that are left";
+    assert_eq!(check(3, 1, &count), Err(Error::Malformed { field: "Topics", what }));
+    // Metadata 9: the same as a varint.
+    assert!(check(3, 9, &[0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
+    // A varint without end, and one of six bytes.
+    assert!(check(3, 9, &[0xff; 20]).is_err());
+    assert!(check(3, 9, &[0x80, 0x80, 0x80, 0x80, 0x80, 0x01]).is_err());
+    // Two billion tags, and a tag of two gigabytes.
+    assert!(check(60, 0, &[0, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
+    assert!(check(60, 0, &[0, 1, 5, 0xff, 0xff, 0xff, 0xff, 0x0f]).is_err());
+    // A negative count other than null, and null where none is allowed: DeleteGroups.
+    assert!(check(42, 0, &[0xff, 0xff, 0xff, 0xfe]).is_err());
+    assert!(check(42, 0, &[0xff, 0xff, 0xff, 0xff]).is_err());
+    assert!(check(42, 0, &[0, 0, 0, 0]).is_ok());
+    // Bytes behind the request are ignored, as Kafka ignores them.
+    assert!(check(42, 0, &[0, 0, 0, 0, 1, 2, 3]).is_ok());
+}
+
+#[test]
+fn many_small_elements_do_not_blow_up() {
+    // DeleteGroups 2 with a million empty names: a million bytes would become 32 MB.
+    let mut body = vec![0x81, 0x89, 0x7a];
+    body.extend(std::iter::repeat_n(1u8, 2_000_000));
+    body[0..3].copy_from_slice(&[0xc1, 0x84, 0x3d]);
+    body.push(0);
+    assert!(matches!(check(42, 2, &body), Err(Error::TooLarge { .. })));
+    // The same holds for tags nobody knows.
+    let mut body = vec![0, 0xa0, 0x8d, 0x06];
+    for _ in 0..100_000 {
+        body.extend_from_slice(&[9, 0]);
+    }
+    assert!(matches!(check(60, 0, &body), Err(Error::TooLarge { .. })));
+    // Thirty thousand topics of ordinary names are an ordinary request: Metadata 4.
+    let mut body = 30_000u32.to_be_bytes().to_vec();
+    for number in 0..30_000 {
+        body.extend_from_slice(&[0, 9]);
+        body.extend_from_slice(format!("to-{number:06}").as_bytes());
+    }
+    body.push(1);
+    assert_eq!(check(3, 4, &body), Ok(()));
+}
+
+#[test]
+fn a_known_tag_below_its_version_is_skipped() {
+    // Fetch 16 with ReplicaDirectoryId (known from 17 on) of a wrong size, and ReplicaState (15) on version 12.
+    for version in [12, 16] {
+        let mut body = Vec::new();
+        if version < 15 {
+            body.extend_from_slice(&[255, 255, 255, 255]);
+        }
+        body.extend_from_slice(&[0; 12]);
+        body.extend_from_slice(&[0; 9]);
+        body.push(2);
+        if version >= 13 {
+            body.extend_from_slice(&[7; 16])
+        } else {
+            body.extend_from_slice(&[2, b't'])
+        }
+        body.push(2);
+        body.extend_from_slice(&[0; 32]);
+        body.extend_from_slice(&[1, 0, 2, 9, 9]); // partition: tag 0 with two bytes
+        body.push(0);
+        body.push(1); // nothing forgotten
+        body.push(1); // no rack
+        if version < 15 {
+            body.extend_from_slice(&[1, 1, 3, 9, 9, 9])
+        } else {
+            body.push(0)
+        }
+        assert_eq!(check(1, version, &body), Ok(()), "{version}");
+        let request = fetch::decode(&header(1, version), Bytes::from(body)).unwrap();
+        assert_eq!(request.topics[0].partitions.len(), 1);
+        assert_eq!(request.replica_id, -1);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4000))]
+
+    /// Whatever is done to a request, nobody panics, and what the guard accepts does not make a decoder fail for
+    /// want of bytes.
+    #[test]
+    fn changed_requests_never_panic(
+        which in 0usize..1000, seed: u64, edits in prop::collection::vec((any::<u32>(), any::<u8>()), 1..6),
+    ) {
+        let all: Vec<(i16, i16)> = every_version().collect();
+        let (key, version) = all[which % all.len()];
+        let mut body = sample::request(key, version, seed).unwrap().to_vec();
+        for (place, value) in edits {
+            if !body.is_empty() {
+                let place = place as usize % body.len();
+                body[place] = value;
+            }
+        }
+        let body = Bytes::from(body);
+        let accepted = check(key, version, &body).is_ok();
+        decode_by_own(&header(key, version), body.clone());
+        if let Some(layout) = in_crate(key, version).filter(|_| accepted)
+            && let Err(error) = decode_by_crate(key, layout, &body)
+        {
+            prop_assert!(error.contains("utf-8"), "{key} {version}: {error}");
+        }
+    }
+}
