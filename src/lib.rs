@@ -17,3 +17,4 @@ pub mod metrics;
 pub mod net;
 pub mod protocol;
 pub mod record;
+pub mod replica;

@@ -7,6 +7,7 @@ use crate::broker::context::Answer;
 use crate::broker::context::Connection;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
+use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
@@ -23,7 +24,6 @@ use std::sync::Arc;
 type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response, Refused>> + Send + 'a>>;
 
 /// How an API is handled.
-#[allow(dead_code, reason = "the first handlers of these kinds come with the log and the groups")]
 enum Handler {
     /// At once, from memory.
     Now(fn(&Broker, &Context, Bytes) -> Result<Response, Refused>),
@@ -36,6 +36,11 @@ enum Handler {
 /// The handler of each API that is offered: an API without one is neither shown by ApiVersions nor served.
 fn handler(key: i16) -> Option<Handler> {
     Some(match key {
+        versions::PRODUCE => Handler::Staged(data::produce::handle),
+        versions::FETCH => Handler::Staged(data::fetch::handle),
+        versions::LIST_OFFSETS => {
+            Handler::Waiting(|b, c, body| Box::pin(data::list_offsets::handle(b, c, body)))
+        }
         versions::API_VERSIONS => Handler::Now(meta::api_versions::handle),
         versions::FIND_COORDINATOR => Handler::Waiting(|broker, context, body| {
             Box::pin(group::find_coordinator::handle(broker, context, body))
@@ -94,6 +99,12 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DESCRIBE_ACLS => Handler::Now(admin::acls::describe),
         versions::CREATE_ACLS => Handler::Now(admin::acls::create),
         versions::DELETE_ACLS => Handler::Now(admin::acls::delete),
+        versions::DELETE_RECORDS => Handler::Now(data::delete_records::handle),
+        versions::INIT_PRODUCER_ID => {
+            Handler::Waiting(|b, c, body| Box::pin(data::init_producer_id::handle(b, c, body)))
+        }
+        versions::OFFSET_FOR_LEADER_EPOCH => Handler::Now(data::offset_for_leader_epoch::handle),
+        versions::DESCRIBE_PRODUCERS => Handler::Now(data::describe_producers::handle),
         _ => return None,
     })
 }

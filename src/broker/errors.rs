@@ -4,7 +4,11 @@
 
 use crate::base::ErrorCode;
 use crate::cluster;
+use crate::log;
+use crate::log::ProducerError;
 use crate::protocol;
+use crate::record::check;
+use crate::replica;
 use std::fmt;
 
 /// A refusal in Kafka's terms: the code, and words where an answer has a place for them.
@@ -74,5 +78,73 @@ impl From<protocol::Error> for Refused {
             | protocol::Error::Decode(_) => ErrorCode::InvalidRequest,
         };
         Refused::new(code, error.to_string())
+    }
+}
+
+impl From<&replica::Error> for Refused {
+    fn from(error: &replica::Error) -> Refused {
+        use replica::Error as E;
+        let code = match error {
+            E::UnknownTopicOrPartition => ErrorCode::UnknownTopicOrPartition,
+            E::UnknownTopicId => ErrorCode::UnknownTopicId,
+            E::NotLeaderOrFollower => ErrorCode::NotLeaderOrFollower,
+            E::Offline => ErrorCode::KafkaStorageError,
+            E::FencedLeaderEpoch { .. } => ErrorCode::FencedLeaderEpoch,
+            E::UnknownLeaderEpoch { .. } => ErrorCode::UnknownLeaderEpoch,
+            E::NotEnoughReplicas { .. } => ErrorCode::NotEnoughReplicas,
+            E::NotEnoughReplicasAfterAppend => ErrorCode::NotEnoughReplicasAfterAppend,
+            E::RequestTimedOut => ErrorCode::RequestTimedOut,
+            E::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+            E::OffsetNotAvailable => ErrorCode::OffsetNotAvailable,
+            E::NotDeletable => ErrorCode::PolicyViolation,
+            E::UnverifiedTransaction => ErrorCode::InvalidTxnState,
+            E::Batch(batch) => batch_code(batch),
+            E::Log(log) => log_code(log),
+        };
+        Refused::new(code, error.to_string())
+    }
+}
+
+/// Why a batch is refused: the codes of Kafka's `ProduceRequest`, `UnifiedLog` and `LogValidator`.
+fn batch_code(error: &check::Error) -> ErrorCode {
+    use check::Error as E;
+    match error {
+        E::Damaged { .. } | E::Checksum { .. } => ErrorCode::CorruptMessage,
+        E::TooLarge { .. } | E::DecompressedTooLarge { .. } => ErrorCode::MessageTooLarge,
+        E::Codec(_) => ErrorCode::UnsupportedCompressionType,
+        E::Rejected(_) if error.is_timestamp() => ErrorCode::InvalidTimestamp,
+        E::NoBatch
+        | E::SeveralBatches
+        | E::OldFormat(_)
+        | E::BaseOffset(_)
+        | E::Count { .. }
+        | E::Control
+        | E::Sequence { .. }
+        | E::Records(_)
+        | E::Rejected(_) => ErrorCode::InvalidRecord,
+    }
+}
+
+/// What a log refuses, and where it fails.
+fn log_code(error: &log::Error) -> ErrorCode {
+    use log::Error as E;
+    match error {
+        E::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
+        E::Producer(ProducerError::OutOfOrderSequence { .. }) => ErrorCode::OutOfOrderSequenceNumber,
+        E::Producer(ProducerError::InvalidEpoch { .. }) => ErrorCode::InvalidProducerEpoch,
+        E::Producer(ProducerError::InvalidTransactionState { .. }) => ErrorCode::InvalidTxnState,
+        E::Producer(ProducerError::CoordinatorFenced { .. }) => ErrorCode::TransactionCoordinatorFenced,
+        E::BatchTooLarge { .. } => ErrorCode::RecordListTooLarge,
+        E::Closed => ErrorCode::NotLeaderOrFollower,
+        E::WrongTopicId { .. } => ErrorCode::InconsistentTopicId,
+        E::Offline { .. }
+        | E::Full { .. }
+        | E::TakenBack
+        | E::Damaged { .. }
+        | E::Io { .. }
+        | E::Locked(_)
+        | E::Meta { .. }
+        | E::Duplicate { .. }
+        | E::NoDirectory => ErrorCode::KafkaStorageError,
     }
 }

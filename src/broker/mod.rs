@@ -6,10 +6,13 @@
 
 mod admin;
 pub mod context;
+mod data;
 mod dispatch;
 pub mod errors;
 mod group;
 mod meta;
+#[cfg(test)]
+pub(crate) mod testing;
 mod topic_creation;
 mod wire;
 
@@ -17,6 +20,8 @@ pub use context::Answer;
 pub use context::Connection;
 pub use context::Context;
 pub use context::Reply;
+pub use data::FetchSessions;
+pub use data::ProducerIds;
 pub use errors::Refused;
 
 use crate::cluster::ControllerClient;
@@ -25,6 +30,7 @@ use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
+use crate::replica::Replicas;
 use std::sync::Arc;
 
 /// What the handlers work with. Built once by `server/`; everything in it is shared.
@@ -40,6 +46,12 @@ pub struct Broker {
     pub controller: ControllerClient,
     /// Consumer groups and committed offsets.
     pub groups: groups::Service,
+    /// The partitions on this node.
+    pub replicas: Arc<Replicas>,
+    /// What clients fetch step by step.
+    pub fetch_sessions: FetchSessions,
+    /// Ids for idempotent producers.
+    pub producer_ids: ProducerIds,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

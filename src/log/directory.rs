@@ -207,6 +207,11 @@ impl Directory {
         }
     }
 
+    /// Whether there is room in the queue.
+    pub(crate) fn has_room(&self) -> bool {
+        self.queued.load(Ordering::Acquire) < QUEUED_MAX || self.check().is_err()
+    }
+
     /// Waits for room in the queue.
     pub(crate) async fn room(&self) {
         while self.queued.load(Ordering::Acquire) >= QUEUED_MAX {

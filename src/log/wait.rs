@@ -50,6 +50,11 @@ impl Log {
         self.progress.subscribe()
     }
 
+    /// Whether [`Log::room`] would not wait.
+    pub fn has_room(&self) -> bool {
+        self.directory.has_room()
+    }
+
     /// Waits until the directory's queue of unwritten bytes has room. Whoever appends what came from a connection
     /// waits for this first, so that a slow disk slows its clients and takes no memory.
     pub async fn room(&self) {

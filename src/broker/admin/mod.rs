@@ -22,7 +22,7 @@ const TIMEOUT_MIN_MS: i32 = 1000;
 
 /// Waits until this broker has acted on the metadata up to `offset`: new partitions take records, deleted ones none.
 pub(super) async fn until_usable(broker: &Broker, offset: Offset) {
-    let _ = (broker, offset);
+    broker.replicas.applied(offset).await;
 }
 
 /// Waits for a change of the cluster's state and until this broker has acted on it, as long as the request allows.

@@ -2,30 +2,12 @@
 
 use super::*;
 use crate::base::ErrorCode;
-use crate::cluster::ControllerClient;
-use crate::cluster::Image;
-use crate::cluster::Publisher;
+use crate::broker::testing::idle_broker;
 use crate::config::SecurityProtocol;
-use crate::config::ServerConfig;
-use crate::groups;
-use crate::io::Clock;
-use crate::metrics::Registry;
 use crate::protocol::Part;
-use std::collections::BTreeMap;
 
 fn broker() -> Arc<Broker> {
-    let set = BTreeMap::from([(String::from("node.id"), String::from("1"))]);
-    let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
-    let clock = Clock::system();
-    let publisher = Publisher::new(Image::empty("cluster"));
-    Arc::new(Broker {
-        groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
-        controller: ControllerClient::stopped(),
-        config,
-        clock,
-        publisher,
-        metrics: Registry::new().broker(),
-    })
+    idle_broker()
 }
 
 fn connection() -> Arc<Connection> {

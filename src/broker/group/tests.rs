@@ -9,20 +9,15 @@ use crate::broker::Broker;
 use crate::broker::context::Answer;
 use crate::broker::context::Connection;
 use crate::broker::context::Reply;
-use crate::cluster::ControllerClient;
+use crate::broker::testing::idle_broker_with;
 use crate::cluster::Image;
-use crate::cluster::Publisher;
 use crate::cluster::records::Endpoint;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RegisterBrokerRecord;
 use crate::cluster::records::TopicRecord;
 use crate::config::SecurityProtocol;
-use crate::config::ServerConfig;
 use crate::coordinator::memory::Memory;
-use crate::groups::Service;
 use crate::groups::service::TOPIC;
-use crate::io::Clock;
-use crate::metrics::Registry;
 use crate::protocol::Part;
 use crate::protocol::versions;
 use bytes::BufMut;
@@ -62,7 +57,6 @@ use kafka_protocol::messages::sync_group_request;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use uuid::Uuid;
 
@@ -123,23 +117,12 @@ fn broker(leader: Option<BrokerId>) -> Arc<Broker> {
         add_topic(&mut image, TOPIC, topic_id(20), 1, leader);
     }
     let set = [("node.id", "1"), ("group.initial.rebalance.delay.ms", "0")];
-    let set: BTreeMap<String, String> =
-        set.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
-    let clock = Clock::system();
-    let publisher = Publisher::new(image);
-    let groups = Service::new(&config, publisher.clone(), clock.clone());
+    let broker = idle_broker_with(&set, image);
     if leader == Some(NODE) {
+        let groups = &broker.groups;
         groups.runtime().lead(PartitionIndex(0), LeaderEpoch(0), Memory::new(), groups.fresh());
     }
-    Arc::new(Broker {
-        groups,
-        controller: ControllerClient::stopped(),
-        config,
-        clock,
-        publisher,
-        metrics: Registry::new().broker(),
-    })
+    broker
 }
 
 /// Sends a request body and gives the answer's body.

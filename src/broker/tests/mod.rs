@@ -4,6 +4,8 @@ mod admin;
 mod meta;
 
 use super::Broker;
+use super::FetchSessions;
+use super::ProducerIds;
 use super::context::Answer;
 use super::context::Connection;
 use super::context::Reply;
@@ -20,6 +22,7 @@ use crate::log::Threads;
 use crate::metrics::Registry;
 use crate::protocol::Part;
 use crate::protocol::versions;
+use crate::replica::Replicas;
 use bytes::BufMut;
 use bytes::Bytes;
 use bytes::BytesMut;
@@ -67,12 +70,23 @@ impl Bench {
             shutdown: shutdown.clone(),
         };
         let local = Local::open(&dirs, opening).await.unwrap();
+        let publisher = local.publisher().clone();
+        let replicas = Replicas::start(
+            dirs.clone(),
+            publisher.clone(),
+            Arc::clone(&config),
+            clock.clone(),
+            shutdown.clone(),
+        );
         let broker = Arc::new(Broker {
-            groups: groups::Service::new(&config, local.publisher().clone(), clock.clone()),
+            groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
             config,
             clock,
-            publisher: local.publisher().clone(),
+            publisher,
             controller: local.controller().clone(),
+            replicas: replicas.await,
+            fetch_sessions: FetchSessions::new(10),
+            producer_ids: ProducerIds::new(local.controller().clone()),
             metrics: Registry::new().broker(),
         });
         let peer = "127.0.0.1:5".parse().unwrap();
@@ -83,8 +97,9 @@ impl Bench {
     /// The same folder with a new process.
     pub(super) async fn restart(self) -> Bench {
         let Bench { broker, shutdown, local, dirs, lines, folder, .. } = self;
-        drop(broker);
         shutdown.trigger();
+        broker.replicas.ended().await;
+        drop(broker);
         local.ended().await;
         dirs.close(-1);
         drop(dirs);

@@ -1,0 +1,48 @@
+//! DescribeProducers: what a partition remembers of its idempotent and transactional producers (KIP-664).
+
+use crate::base::PartitionIndex;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::log::ProducerEntry;
+use crate::protocol::Response;
+use crate::protocol::codec;
+use bytes::Bytes;
+use kafka_protocol::messages::DescribeProducersRequest;
+use kafka_protocol::messages::DescribeProducersResponse;
+use kafka_protocol::messages::ProducerId;
+use kafka_protocol::messages::describe_producers_response::PartitionResponse;
+use kafka_protocol::messages::describe_producers_response::ProducerState;
+use kafka_protocol::messages::describe_producers_response::TopicResponse;
+
+/// Answers a DescribeProducers request.
+pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request: DescribeProducersRequest = codec::decode(&context.header, body)?;
+    let topics = request.topics.into_iter().map(|topic| {
+        let partitions =
+            topic.partition_indexes.iter().map(|index| describe(broker, &topic.name, *index)).collect();
+        TopicResponse::default().with_name(topic.name).with_partitions(partitions)
+    });
+    let answer = DescribeProducersResponse::default().with_topics(topics.collect());
+    Ok(codec::encode(&context.header, &answer)?)
+}
+
+fn describe(broker: &Broker, topic: &str, index: i32) -> PartitionResponse {
+    let partition = broker.replicas.by_name(topic, PartitionIndex(index));
+    let producers = partition.and_then(|partition| partition.producers());
+    let answer = PartitionResponse::default().with_partition_index(index);
+    match producers {
+        Ok(producers) => answer.with_active_producers(producers.iter().map(state).collect()),
+        Err(error) => answer.with_error_code(Refused::from(&error).code.code()),
+    }
+}
+
+fn state(producer: &ProducerEntry) -> ProducerState {
+    ProducerState::default()
+        .with_producer_id(ProducerId(producer.id.0))
+        .with_producer_epoch(i32::from(producer.epoch.0))
+        .with_last_sequence(producer.last_sequence)
+        .with_last_timestamp(producer.last_timestamp.0)
+        .with_coordinator_epoch(producer.coordinator_epoch)
+        .with_current_txn_start_offset(producer.transaction_start.map_or(-1, |offset| offset.0))
+}

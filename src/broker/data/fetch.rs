@@ -1,0 +1,213 @@
+//! Fetch: which partitions and from where (its session says), read them, and wait when there is too little.
+
+use crate::base::BrokerId;
+use crate::base::ErrorCode;
+use crate::base::Instant;
+use crate::base::LeaderEpoch;
+use crate::base::Offset;
+use crate::base::PartitionIndex;
+use crate::broker::Broker;
+use crate::broker::context::Answer;
+use crate::broker::context::Context;
+use crate::broker::context::Reply;
+use crate::broker::data::fetch_answer;
+use crate::broker::data::fetch_answer::Fetched;
+use crate::broker::data::fetch_session;
+use crate::broker::data::fetch_session::Ask;
+use crate::broker::data::fetch_session::Key;
+use crate::broker::data::fetch_session::TopicKey;
+use crate::broker::data::fetch_session::Wanted;
+use crate::broker::errors::Refused;
+use crate::cluster::Image;
+use crate::protocol::fetch;
+use crate::protocol::fetch::Request;
+use crate::protocol::fetch::TOPIC_IDS_FROM;
+use crate::protocol::versions;
+use crate::replica;
+use crate::replica::Fetch;
+use crate::replica::FetchLimits;
+use crate::replica::Outcomes;
+use crate::replica::ReadRequest;
+use crate::replica::Reader;
+use crate::replica::Target;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The isolation level that reads committed records only.
+const READ_COMMITTED: i8 = 1;
+
+/// A request from its beginning to its answer.
+struct InWork {
+    context: Context,
+    session: fetch_session::Context,
+    began: Instant,
+    /// What the session wants, in order, each with its place in `fetch` or the error that it is answered with.
+    wanted: Vec<(Key, Wanted, Result<usize, Refused>)>,
+    fetch: Fetch,
+}
+
+/// Handles a Fetch request.
+pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Reply {
+    let began = broker.clock.now();
+    let request = match fetch::decode(&context.header, body) {
+        Ok(request) => request,
+        Err(error) => return Reply::Now(Answer::close(format!("Fetch: {error}"))),
+    };
+    let image = broker.publisher.current();
+    let version = context.version();
+    let ask = Ask {
+        session_id: request.session_id,
+        epoch: request.session_epoch,
+        topic_ids: version >= TOPIC_IDS_FROM,
+        follower: request.replica_id >= 0,
+    };
+    let (named, forgotten) = (named(&image, &request, version), forgotten(&image, &request, version));
+    let (session, wanted) = match broker.fetch_sessions.begin(ask, named, &forgotten, began) {
+        Ok(begun) => begun,
+        Err(code) => {
+            broker.measure(versions::FETCH, began);
+            return Reply::Now(fetch_answer::refused(&context, code));
+        }
+    };
+    let (wanted, fetch, urgent) = targets(broker, &request, wanted, began);
+    let work = InWork { context, session, began, wanted, fetch };
+    match work.fetch.read() {
+        Ok(outcomes) => Reply::Now(work.answer(broker, outcomes)),
+        Err(outcomes) if urgent || request.max_wait_ms <= 0 => Reply::Now(work.answer(broker, outcomes)),
+        Err(_too_little) => {
+            let broker = Arc::clone(broker);
+            Reply::Later(Box::pin(async move {
+                let outcomes = work.fetch.wait_and_read(&broker.clock).await;
+                work.answer(&broker, outcomes)
+            }))
+        }
+    }
+}
+
+/// A topic's name as sessions keep it: the image's own copy where there is one, so that no frame is kept alive.
+fn topic_key(image: &Image, name: &str, id: crate::base::TopicId, version: i16) -> TopicKey {
+    if version >= TOPIC_IDS_FROM {
+        return TopicKey::Id(id);
+    }
+    TopicKey::Name(image.topic(name).map_or_else(|| Arc::from(name), |topic| Arc::clone(&topic.name)))
+}
+
+fn named(image: &Image, request: &Request, version: i16) -> Vec<(Key, Wanted)> {
+    let mut named = Vec::with_capacity(request.topics.iter().map(|topic| topic.partitions.len()).sum());
+    for topic in &request.topics {
+        let key = topic_key(image, &topic.name, topic.id, version);
+        for partition in &topic.partitions {
+            let epoch = |epoch: i32| (epoch >= 0).then_some(LeaderEpoch(epoch));
+            let wanted = Wanted {
+                offset: Offset(partition.fetch_offset),
+                max_bytes: partition.partition_max_bytes,
+                leader_epoch: epoch(partition.current_leader_epoch),
+                last_fetched_epoch: epoch(partition.last_fetched_epoch),
+                log_start: Offset(partition.log_start_offset),
+            };
+            named.push((Key { topic: key.clone(), partition: partition.index }, wanted));
+        }
+    }
+    named
+}
+
+fn forgotten(image: &Image, request: &Request, version: i16) -> Vec<Key> {
+    let mut forgotten = Vec::new();
+    for topic in &request.forgotten {
+        let key = topic_key(image, &topic.name, topic.id, version);
+        forgotten.extend(topic.partitions.iter().map(|index| Key { topic: key.clone(), partition: *index }));
+    }
+    forgotten
+}
+
+type Places = Vec<(Key, Wanted, Result<usize, Refused>)>;
+
+/// Finds the partitions. Also whether one must be answered now: one that is known, but cannot be read here.
+fn targets(
+    broker: &Broker,
+    request: &Request,
+    wanted: Vec<(Key, Wanted)>,
+    now: Instant,
+) -> (Places, Fetch, bool) {
+    let mut targets = Vec::with_capacity(wanted.len());
+    let mut places = Vec::with_capacity(wanted.len());
+    let mut urgent = false;
+    for (key, wanted) in wanted {
+        let index = PartitionIndex(key.partition);
+        let found = match &key.topic {
+            TopicKey::Id(id) => broker.replicas.by_id(*id, index),
+            TopicKey::Name(name) => broker.replicas.by_name(name, index),
+        };
+        let place = match found {
+            Ok(partition) => {
+                targets.push(Target { partition, request: read_request(request, &wanted) });
+                Ok(targets.len() - 1)
+            }
+            Err(error) => {
+                let unknown =
+                    matches!(error, replica::Error::UnknownTopicOrPartition | replica::Error::UnknownTopicId);
+                urgent |= !unknown;
+                Err(Refused::from(&error))
+            }
+        };
+        places.push((key, wanted, place));
+    }
+    (places, Fetch { targets, limits: limits(broker, request, now) }, urgent)
+}
+
+fn limits(broker: &Broker, request: &Request, now: Instant) -> FetchLimits {
+    let max_bytes = request.max_bytes.min(broker.config.network.fetch_max_bytes).max(0);
+    FetchLimits {
+        min_bytes: u64::try_from(request.min_bytes.min(max_bytes)).unwrap_or(0),
+        max_bytes: usize::try_from(max_bytes).unwrap_or(0),
+        deadline: now.plus(Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0))),
+    }
+}
+
+fn read_request(request: &Request, wanted: &Wanted) -> ReadRequest {
+    let reader = match (request.replica_id, request.isolation_level) {
+        (id, _) if id >= 0 => Reader::Follower {
+            id: BrokerId(id),
+            log_start: Some(wanted.log_start).filter(|start| start.0 >= 0),
+        },
+        (_, READ_COMMITTED) => Reader::Committed,
+        _ => Reader::Consumer,
+    };
+    ReadRequest {
+        from: wanted.offset,
+        max_bytes: usize::try_from(wanted.max_bytes).unwrap_or(0),
+        at_least_one: true,
+        reader,
+        leader_epoch: wanted.leader_epoch,
+        last_fetched_epoch: wanted.last_fetched_epoch,
+    }
+}
+
+impl InWork {
+    fn answer(self, broker: &Broker, outcomes: Outcomes) -> Answer {
+        let InWork { context, session, began, wanted, fetch } = self;
+        let mut outcomes: Vec<Option<_>> = outcomes.into_iter().map(Some).collect();
+        let mut answers = Vec::with_capacity(wanted.len());
+        let mut leaders = None;
+        for (key, wanted, place) in wanted {
+            let outcome = match place {
+                Err(refused) => Err(refused),
+                Ok(place) => match outcomes.get_mut(place).and_then(Option::take) {
+                    Some(Ok(answer)) => Ok(answer),
+                    Some(Err(error)) => Err(Refused::from(&error)),
+                    None => Err(ErrorCode::UnknownServerError.into()),
+                }
+                .and_then(|answer| fetch_answer::readable(answer, &fetch, place, context.version())),
+            };
+            let answer = fetch_answer::partition(broker, &context, (&key, &wanted), outcome, &mut leaders);
+            answers.push(Fetched { key, wanted, answer });
+        }
+        let now = broker.clock.now();
+        let finished = broker.fetch_sessions.finish(session, answers, now);
+        let endpoints = leaders.map(|leaders| leaders.endpoints).unwrap_or_default();
+        let answer = fetch_answer::encode(&context, finished, endpoints);
+        broker.measure(versions::FETCH, began);
+        answer
+    }
+}

@@ -1,0 +1,355 @@
+//! Produce, in two stages: the first checks and appends, in the order of requests; the second waits until the
+//! promise of `acks` holds, and answers.
+
+use crate::base::ErrorCode;
+use crate::base::Instant;
+use crate::base::PartitionIndex;
+use crate::broker::Broker;
+use crate::broker::context::Answer;
+use crate::broker::context::Context;
+use crate::broker::context::Reply;
+use crate::broker::data::leader::Leaders;
+use crate::broker::data::leader::Topic;
+use crate::broker::errors::Refused;
+use crate::cluster::image::is_internal;
+use crate::protocol::produce;
+use crate::protocol::produce::PartitionAnswer;
+use crate::protocol::produce::RecordError;
+use crate::protocol::produce::Request;
+use crate::protocol::produce::TOPIC_IDS_FROM;
+use crate::protocol::produce::TopicAnswer;
+use crate::protocol::versions;
+use crate::record::Codec;
+use crate::record::Header;
+use crate::replica;
+use crate::replica::Acks;
+use crate::replica::AppendInfo;
+use crate::replica::Origin;
+use crate::replica::Partition;
+use crate::replica::PendingAppend;
+use bytes::Bytes;
+use kafka_protocol::protocol::StrBytes;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::debug;
+
+/// The client id of Kafka's admin tools, which may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`).
+const ADMIN_CLIENT_ID: &str = "__admin_client";
+/// The first version whose clients know zstd (KIP-110).
+const ZSTD_FROM: i16 = 7;
+/// The first version that names leaders in the answer (KIP-951).
+const LEADERS_FROM: i16 = 10;
+/// The first version whose clients know TRANSACTION_ABORTABLE (KIP-890).
+const ABORTABLE_FROM: i16 = 11;
+
+/// What became of one partition's records.
+enum Outcome {
+    /// In the log; the promise may not hold yet.
+    Appended(PendingAppend),
+    /// The promise holds.
+    Done(AppendInfo),
+    /// Refused.
+    Refused(Box<Refusal>),
+}
+
+/// Why a partition's records were refused.
+struct Refusal {
+    refused: Refused,
+    record_errors: Vec<RecordError>,
+    log_start_offset: i64,
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Refusal {
+        Refusal { refused, record_errors: Vec::new(), log_start_offset: -1 }
+    }
+}
+
+/// A request between its two stages.
+struct Staged {
+    context: Context,
+    acks: Option<Acks>,
+    began: Instant,
+    deadline: Instant,
+    /// Topics with the outcome of each partition, in the order of the request.
+    topics: Vec<(produce::Topic, Vec<Outcome>)>,
+}
+
+/// Handles a Produce request.
+pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Reply {
+    let began = broker.clock.now();
+    let request = match produce::decode(&context.header, body) {
+        Ok(request) => request,
+        Err(error) => return Reply::Now(Answer::close(format!("Produce: {error}"))),
+    };
+    let version = context.version();
+    if has_room(broker, &request, version) {
+        return first_stage(broker, context, request, began);
+    }
+    // The disk is behind: this connection waits, and takes no further request, until there is room.
+    let broker = Arc::clone(broker);
+    Reply::Later(Box::pin(async move {
+        wait_for_room(&broker, &request, version).await;
+        match first_stage(&broker, context, request, began) {
+            Reply::Now(answer) => answer,
+            Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
+        }
+    }))
+}
+
+fn first_stage(broker: &Arc<Broker>, context: Context, request: Request, began: Instant) -> Reply {
+    let timeout = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
+    let acks = Acks::from_number(request.acks);
+    let mut staged = Staged {
+        acks,
+        began,
+        deadline: began.plus(timeout),
+        topics: append_all(broker, &context, request),
+        context,
+    };
+    if staged.settle() {
+        return Reply::Now(staged.answer(broker));
+    }
+    let broker = Arc::clone(broker);
+    Reply::Pipelined(Box::pin(async move {
+        staged.wait().await;
+        staged.answer(&broker)
+    }))
+}
+
+/// Appends what can be appended; the outcome of each partition stands in its topic's list.
+fn append_all(broker: &Broker, context: &Context, request: Request) -> Vec<(produce::Topic, Vec<Outcome>)> {
+    let refusal = refuse_all(&request);
+    let Request { acks, topics, .. } = request;
+    let acks = Acks::from_number(acks).unwrap_or(Acks::None);
+    let mut outcomes = Vec::with_capacity(topics.len());
+    for mut topic in topics {
+        let mut partitions = Vec::with_capacity(topic.partitions.len());
+        for index in 0..topic.partitions.len() {
+            let Some(partition) = topic.partitions.get_mut(index) else { continue };
+            let (index, records) = (PartitionIndex(partition.index), partition.records.take());
+            let outcome = match refusal {
+                Some(code) => Err(Refused::from(code).into()),
+                None => append(broker, context, (&topic, index), records.unwrap_or_default(), acks),
+            };
+            partitions.push(match outcome {
+                Ok(pending) => Outcome::Appended(pending),
+                Err(refusal) => Outcome::Refused(Box::new(refusal)),
+            });
+        }
+        outcomes.push((topic, partitions));
+    }
+    outcomes
+}
+
+/// Why every partition of the request is refused (`ReplicaManager.appendRecords`, `KafkaApis.handleProduceRequest`).
+fn refuse_all(request: &Request) -> Option<ErrorCode> {
+    let mut batches = request.topics.iter().flat_map(|topic| &topic.partitions).filter_map(header);
+    if request.transactional_id.is_none() && batches.any(|header| header.is_transactional()) {
+        return Some(ErrorCode::TransactionalIdAuthorizationFailed);
+    }
+    Acks::from_number(request.acks).is_none().then_some(ErrorCode::InvalidRequiredAcks)
+}
+
+fn header(partition: &produce::Partition) -> Option<Header> {
+    Header::parse(partition.records.as_deref()?)
+}
+
+fn find(
+    broker: &Broker,
+    topic: &produce::Topic,
+    index: PartitionIndex,
+    version: i16,
+) -> Result<Arc<Partition>, replica::Error> {
+    if version >= TOPIC_IDS_FROM {
+        broker.replicas.by_id(topic.id, index)
+    } else {
+        broker.replicas.by_name(&topic.name, index)
+    }
+}
+
+/// Whether the logs have room for more bytes that are not written yet. Topics that are not here need none.
+fn has_room(broker: &Broker, request: &Request, version: i16) -> bool {
+    partitions(broker, request, version).all(|partition| partition.log().has_room())
+}
+
+async fn wait_for_room(broker: &Broker, request: &Request, version: i16) {
+    for partition in partitions(broker, request, version) {
+        partition.log().room().await;
+    }
+}
+
+fn partitions(broker: &Broker, request: &Request, version: i16) -> impl Iterator<Item = Arc<Partition>> {
+    request.topics.iter().flat_map(move |topic| {
+        let indexes = topic.partitions.iter().map(|partition| PartitionIndex(partition.index));
+        indexes.filter_map(move |index| find(broker, topic, index, version).ok())
+    })
+}
+
+fn append(
+    broker: &Broker,
+    context: &Context,
+    (topic, index): (&produce::Topic, PartitionIndex),
+    records: Bytes,
+    acks: Acks,
+) -> Result<PendingAppend, Refusal> {
+    let version = context.version();
+    let partition = find(broker, topic, index, version).map_err(|error| Refused::from(&error))?;
+    if is_internal(&partition.name().topic) && context.client_id() != ADMIN_CLIENT_ID {
+        let message = format!("Cannot append to internal topic {}", partition.name().topic);
+        return Err(Refused::new(ErrorCode::InvalidTopicException, message).into());
+    }
+    let header = Header::parse(&records);
+    if version < ZSTD_FROM
+        && header.is_some_and(|header| header.codec().is_ok_and(|codec| codec == Codec::Zstd))
+    {
+        let message =
+            format!("Produce requests with version {version} are not allowed to use ZStandard compression");
+        return Err(Refused::new(ErrorCode::UnsupportedCompressionType, message).into());
+    }
+    let bytes = u64::try_from(records.len()).unwrap_or(0);
+    let pending = partition
+        .append(records, acks, Origin::Client)
+        .map_err(|error| refusal(&error, &partition, version))?;
+    broker.metrics.bytes_in.inc_by(bytes);
+    let count = header.map_or(0, |header| header.record_count);
+    broker.metrics.messages_in.inc_by(u64::try_from(count).unwrap_or(0));
+    Ok(pending)
+}
+
+/// A partition's refusal in Kafka's terms: with the records at fault, where they are known (KIP-467).
+fn refusal(error: &replica::Error, partition: &Partition, version: i16) -> Refusal {
+    let mut refusal = Refusal::from(Refused::from(error));
+    match error {
+        replica::Error::Batch(batch) => {
+            let fault = |fault: &crate::record::check::RecordFault| RecordError {
+                batch_index: fault.index,
+                message: Some(StrBytes::from_string(fault.fault.to_string())),
+            };
+            refusal.record_errors = batch.faults().iter().map(fault).collect();
+            refusal.log_start_offset = partition.log_start_offset().0;
+        }
+        replica::Error::UnverifiedTransaction if version >= ABORTABLE_FROM => {
+            refusal.refused.code = ErrorCode::TransactionAbortable;
+        }
+        _ => {}
+    }
+    refusal
+}
+
+impl Staged {
+    /// Settles what needs no waiting; true when that is all.
+    fn settle(&mut self) -> bool {
+        let mut all = true;
+        for outcome in self.topics.iter_mut().flat_map(|(_, outcomes)| outcomes) {
+            if let Outcome::Appended(pending) = outcome {
+                if pending.is_done() {
+                    *outcome = Outcome::Done(pending.info());
+                } else {
+                    all = false;
+                }
+            }
+        }
+        all
+    }
+
+    /// Waits for every promise. They run out at the same moment, so one after the other takes no longer.
+    async fn wait(&mut self) {
+        for (topic, outcomes) in &mut self.topics {
+            for outcome in outcomes {
+                let Outcome::Appended(pending) = outcome else { continue };
+                let promise = pending.done(self.deadline).await;
+                *outcome = match promise {
+                    Ok(info) => Outcome::Done(info),
+                    Err(error) => {
+                        debug!(topic = %topic.name, %error, "append not acknowledged");
+                        Outcome::Refused(Box::new(Refused::from(&error).into()))
+                    }
+                };
+            }
+        }
+    }
+
+    /// The answer; with acks=0 none, except that errors close the connection, which is all such a producer can see.
+    fn answer(self, broker: &Broker) -> Answer {
+        let answer = if self.acks == Some(Acks::None) { self.silent() } else { self.encode(broker) };
+        broker.measure(versions::PRODUCE, self.began);
+        answer
+    }
+
+    fn silent(&self) -> Answer {
+        let refusals = self.topics.iter().flat_map(|(topic, outcomes)| {
+            topic.partitions.iter().zip(outcomes).filter_map(move |(partition, outcome)| match outcome {
+                Outcome::Refused(refusal) => Some((&topic.name, partition.index, &refusal.refused)),
+                Outcome::Appended(_) | Outcome::Done(_) => None,
+            })
+        });
+        match refusals.into_iter().next() {
+            None => Answer::Silent,
+            Some((topic, partition, refused)) => {
+                Answer::close(format!("Produce with acks=0 failed for {topic}-{partition}: {refused}"))
+            }
+        }
+    }
+
+    fn encode(&self, broker: &Broker) -> Answer {
+        let version = self.context.version();
+        let mut leaders = None;
+        let mut topics = Vec::with_capacity(self.topics.len());
+        for (topic, outcomes) in &self.topics {
+            let mut partitions = Vec::with_capacity(outcomes.len());
+            for (partition, outcome) in topic.partitions.iter().zip(outcomes) {
+                let mut answer = partition_answer(partition.index, outcome);
+                if answer.error != ErrorCode::None {
+                    broker.metrics.failed_produce.inc();
+                    debug!(topic = %topic.name, partition = answer.index, error = %answer.error, "produce refused");
+                }
+                if answer.error == ErrorCode::NotLeaderOrFollower && version >= LEADERS_FROM {
+                    let leaders = leaders
+                        .get_or_insert_with(|| Leaders::new(broker, &self.context.connection.listener));
+                    let named = if version >= TOPIC_IDS_FROM {
+                        Topic::Id(topic.id)
+                    } else {
+                        Topic::Name(&topic.name)
+                    };
+                    answer.current_leader = Some(leaders.of(named, PartitionIndex(partition.index)));
+                }
+                partitions.push(answer);
+            }
+            topics.push(TopicAnswer { name: topic.name.clone(), id: topic.id, partitions });
+        }
+        let node_endpoints = leaders.map(|leaders| leaders.endpoints).unwrap_or_default();
+        let answer = produce::Answer { topics, throttle_time_ms: 0, node_endpoints };
+        match produce::encode(&self.context.header, &answer) {
+            Ok(response) => Answer::Send(response),
+            Err(error) => Answer::close(format!("Produce: {error}")),
+        }
+    }
+}
+
+fn partition_answer(index: i32, outcome: &Outcome) -> PartitionAnswer {
+    let done = |info: AppendInfo| PartitionAnswer {
+        index,
+        error: ErrorCode::None,
+        base_offset: info.base_offset.0,
+        log_append_time_ms: info.append_time.0,
+        log_start_offset: info.log_start_offset.0,
+        record_errors: Vec::new(),
+        error_message: None,
+        current_leader: None,
+    };
+    match outcome {
+        Outcome::Done(info) => done(*info),
+        Outcome::Appended(pending) => done(pending.info()),
+        Outcome::Refused(refusal) => PartitionAnswer {
+            index,
+            error: refusal.refused.code,
+            base_offset: -1,
+            log_append_time_ms: -1,
+            log_start_offset: refusal.log_start_offset,
+            record_errors: refusal.record_errors.clone(),
+            error_message: refusal.refused.message.clone().map(StrBytes::from_string),
+            current_leader: None,
+        },
+    }
+}

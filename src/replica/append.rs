@@ -1,0 +1,227 @@
+//! The leader's append: may it be written, what is promised, and when the promise holds.
+
+use crate::base::Instant;
+use crate::base::LeaderEpoch;
+use crate::base::Offset;
+use crate::base::Timestamp;
+use crate::config::FlushAcks;
+use crate::log;
+use crate::log::Appended;
+use crate::record;
+use crate::record::CheckedBatch;
+use crate::record::Policy;
+use crate::replica::error::Error;
+use crate::replica::partition::Leader;
+use crate::replica::partition::Partition;
+use crate::replica::waiters::Wait;
+use bytes::Bytes;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use crate::log::Origin;
+
+/// A local write is waited for at least this long, whatever time-out the client has for the replicas: Kafka's own
+/// local write is not subject to it at all.
+const LOCAL_WAIT_MIN: Duration = Duration::from_secs(10);
+
+/// Which replicas must have the records before an append counts (`acks`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acks {
+    /// 0: nobody waits.
+    None,
+    /// 1: this node.
+    Leader,
+    /// -1: all in sync.
+    All,
+}
+
+impl Acks {
+    /// Kafka's number; `None` for numbers that mean nothing (INVALID_REQUIRED_ACKS).
+    pub fn from_number(acks: i16) -> Option<Acks> {
+        match acks {
+            0 => Some(Acks::None),
+            1 => Some(Acks::Leader),
+            -1 => Some(Acks::All),
+            _ => None,
+        }
+    }
+}
+
+/// Where a batch went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AppendInfo {
+    /// The offset of its first record.
+    pub base_offset: Offset,
+    /// The offset after its last record.
+    pub end_offset: Offset,
+    /// The broker's time in its records; -1 where records keep the producer's.
+    pub append_time: Timestamp,
+    /// Where the log begins.
+    pub log_start_offset: Offset,
+    /// The epoch it was appended in.
+    pub leader_epoch: LeaderEpoch,
+}
+
+/// An append whose place is fixed, and whose promise may not hold yet.
+#[derive(Debug)]
+#[must_use = "the promise holds only when it was waited for"]
+pub struct PendingAppend {
+    partition: Arc<Partition>,
+    appended: Appended,
+    epoch: LeaderEpoch,
+    acks: Acks,
+    sync: bool,
+}
+
+impl Partition {
+    /// Checks and appends what a client sent for this partition: exactly one batch. The order of appends is the
+    /// order of these calls.
+    ///
+    /// # Errors
+    /// NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, what is wrong with the batch or its producer, storage errors.
+    pub fn append(
+        self: &Arc<Self>,
+        records: Bytes,
+        acks: Acks,
+        origin: Origin,
+    ) -> Result<PendingAppend, Error> {
+        let config = self.log.config();
+        let policy = Policy {
+            max_message_bytes: config.max_message_bytes,
+            max_decompressed_bytes: config.max_decompressed_message_bytes,
+            keys_required: config.cleanup.compact,
+            timestamp_type: config.timestamp_type,
+            before_max_ms: config.timestamp_before_max_ms,
+            after_max_ms: config.timestamp_after_max_ms,
+            compression: config.compression,
+            now: self.shared.clock.wall(),
+            client: origin == Origin::Client,
+        };
+        // Who does not lead need not look at the bytes.
+        drop(self.lead(None)?);
+        self.append_batch(record::check(records, &policy)?, acks, origin, None)
+    }
+
+    /// Appends a batch that was checked or made here. With `epoch` it is refused (NOT_LEADER_OR_FOLLOWER) unless
+    /// that is still the epoch in force: a coordinator's write must not slip into another leadership.
+    ///
+    /// # Errors
+    /// As [`Partition::append`].
+    pub fn append_batch(
+        self: &Arc<Self>,
+        batch: CheckedBatch,
+        acks: Acks,
+        origin: Origin,
+        epoch: Option<LeaderEpoch>,
+    ) -> Result<PendingAppend, Error> {
+        if origin == Origin::Client && batch.header().is_transactional() {
+            return Err(Error::UnverifiedTransaction);
+        }
+        let leader = self.lead(None)?;
+        if epoch.is_some_and(|expected| expected != leader.epoch) {
+            return Err(Error::NotLeaderOrFollower);
+        }
+        if acks == Acks::All {
+            let (in_sync, min_isr) = (leader.isr_size(), leader.min_isr(&self.log));
+            if in_sync < min_isr {
+                return Err(Error::NotEnoughReplicas { in_sync, min_isr });
+            }
+        }
+        let sync = acks == Acks::All && self.syncs(&leader);
+        let how = log::Append { epoch: leader.epoch, sync, origin };
+        let appended = self.log.append(batch, how)?;
+        self.advance(&leader);
+        let epoch = leader.epoch;
+        drop(leader);
+        Ok(PendingAppend { partition: Arc::clone(self), appended, epoch, acks, sync })
+    }
+
+    /// Whether a write with acks=all must be on stable storage here before it counts (`log.flush.acks`).
+    fn syncs(&self, leader: &Leader) -> bool {
+        match self.shared.flush_acks {
+            FlushAcks::Always => true,
+            FlushAcks::Replicated => leader.isr_size() <= 1,
+            FlushAcks::Never => false,
+        }
+    }
+}
+
+impl PendingAppend {
+    /// Where the batch went.
+    pub fn info(&self) -> AppendInfo {
+        AppendInfo {
+            base_offset: self.appended.base_offset,
+            end_offset: self.appended.end_offset,
+            append_time: self.appended.append_time,
+            log_start_offset: self.appended.log_start_offset,
+            leader_epoch: self.epoch,
+        }
+    }
+
+    /// The partition it went to.
+    pub fn partition(&self) -> &Arc<Partition> {
+        &self.partition
+    }
+
+    /// Whether the promise holds already, so that nothing needs to be waited for.
+    pub fn is_done(&self) -> bool {
+        let end = self.appended.end_offset;
+        let written = self.partition.log.log_end_offset() >= end;
+        match self.acks {
+            Acks::None | Acks::Leader => written && !self.appended.waits_for_sync(),
+            Acks::All => written && !self.sync && self.partition.high_watermark() >= end,
+        }
+    }
+
+    /// Waits until the promise holds.
+    ///
+    /// # Errors
+    /// REQUEST_TIMED_OUT after `deadline`, NOT_ENOUGH_REPLICAS_AFTER_APPEND, NOT_LEADER_OR_FOLLOWER when the
+    /// leadership went meanwhile, and KAFKA_STORAGE_ERROR.
+    pub async fn done(&self, deadline: Instant) -> Result<AppendInfo, Error> {
+        let clock = &self.partition.shared.clock;
+        let local_deadline = deadline.max(clock.now().plus(LOCAL_WAIT_MIN));
+        let log = &self.partition.log;
+        let local = async {
+            if self.sync { log.synced(&self.appended).await } else { log.written(&self.appended).await }
+        };
+        match clock.timeout(local_deadline.since(clock.now()), local).await {
+            Some(outcome) => outcome?,
+            None => return Err(Error::RequestTimedOut),
+        }
+        // Also without acks=all: what is written now may be what others wait for.
+        let high_watermark = self.partition.high_watermark();
+        if self.acks == Acks::All && high_watermark < self.appended.end_offset {
+            self.replicated(deadline).await?;
+        }
+        if self.acks == Acks::All {
+            let leader = self.still_led()?;
+            if leader.isr_size() < leader.min_isr(log) {
+                return Err(Error::NotEnoughReplicasAfterAppend);
+            }
+        }
+        Ok(self.info())
+    }
+
+    fn still_led(&self) -> Result<crate::replica::partition::Led<'_>, Error> {
+        let leader = self.partition.lead(None)?;
+        if leader.epoch == self.epoch { Ok(leader) } else { Err(Error::NotLeaderOrFollower) }
+    }
+
+    /// Waits until the high watermark has passed the batch.
+    async fn replicated(&self, deadline: Instant) -> Result<(), Error> {
+        let clock = &self.partition.shared.clock;
+        let wait = Wait::on(std::iter::once(Arc::clone(&self.partition)));
+        let mut places = Vec::new();
+        loop {
+            drop(self.still_led()?);
+            if self.partition.high_watermark() >= self.appended.end_offset {
+                return Ok(());
+            }
+            let left = deadline.since(clock.now());
+            if clock.timeout(left, wait.progress(&mut places)).await.is_none() {
+                return Err(Error::RequestTimedOut);
+            }
+        }
+    }
+}
