@@ -116,7 +116,7 @@ pub fn decompress(codec: Codec, bytes: &[u8], max: usize) -> Result<Bytes, Error
         Codec::None => Ok(Bytes::copy_from_slice(bytes)),
         Codec::Gzip => read_limited(codec, MultiGzDecoder::new(bytes), max),
         Codec::Snappy => snappy::decompress(bytes, max),
-        Codec::Lz4 => read_limited(codec, FrameDecoder::new(bytes), max),
+        Codec::Lz4 => unlz4(bytes, max),
         Codec::Zstd => {
             let decoder =
                 zstd::stream::read::Decoder::with_buffer(bytes).map_err(|error| corrupt(codec, &error))?;
@@ -161,6 +161,31 @@ fn lz4(bytes: &[u8]) -> io::Result<Vec<u8>> {
     encoder.finish().map_err(io::Error::other)
 }
 
+/// Opens one frame. The decoder takes an end of input before the frame's end mark for the end of the frame, so the input
+/// is watched: a good frame never asks for more than is there.
+fn unlz4(bytes: &[u8], max: usize) -> Result<Bytes, Error> {
+    let mut decoder = FrameDecoder::new(Watched { rest: bytes, starved: false });
+    let out = read_limited(Codec::Lz4, &mut decoder, max)?;
+    if decoder.get_ref().starved {
+        return Err(Error::Corrupt { codec: Codec::Lz4, reason: "frame is cut off".to_owned() });
+    }
+    Ok(out)
+}
+
+/// Bytes that remember whether more of them were asked for than there are.
+struct Watched<'a> {
+    rest: &'a [u8],
+    starved: bool,
+}
+
+impl Read for Watched<'_> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let count = self.rest.read(buf)?;
+        self.starved |= count < buf.len();
+        Ok(count)
+    }
+}
+
 /// Reads a decoder to its end, at most `max` bytes.
 fn read_limited(codec: Codec, decoder: impl Read, max: usize) -> Result<Bytes, Error> {
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
@@ -175,3 +200,6 @@ fn read_limited(codec: Codec, decoder: impl Read, max: usize) -> Result<Bytes, E
 fn corrupt(codec: Codec, error: &dyn std::error::Error) -> Error {
     Error::Corrupt { codec, reason: error.to_string() }
 }
+
+#[cfg(test)]
+mod tests;

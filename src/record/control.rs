@@ -3,10 +3,10 @@
 //! ```text
 //! key:   version 0 (i16) | type (i16)
 //! value: transaction marker      version 0 (i16) | coordinator epoch (i32)
-//!        leader change           version (i16) | leader (i32) | voters | granting voters | tags
-//!        snapshot header         version (i16) | time of the last record contained (i64) | tags
-//!        snapshot footer         version (i16) | tags
-//!        KRaft version           version (i16) | KRaft version (i16) | tags
+//!        leader change           version 0 (i16) | leader (i32) | voters | granting voters | tags
+//!        snapshot header         version 0 (i16) | time of the last record contained (i64) | tags
+//!        snapshot footer         version 0 (i16) | tags
+//!        KRaft version           version 0 (i16) | KRaft version (i16) | tags
 //! ```
 //! The values behind the marker are Kafka's flexible messages: arrays have an unsigned varint of size + 1 in front, and
 //! each structure ends with its tags, none of which exist. (`ControlRecordType`, `EndTransactionMarker`,
@@ -143,24 +143,16 @@ impl EndTransaction {
     }
 }
 
-/// A voter of the metadata quorum as a leader change names it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Voter {
-    /// The node.
-    pub id: BrokerId,
-    /// Its metadata directory (KIP-853).
-    pub directory_id: [u8; 16],
-}
-
-/// The batch a new leader of the metadata quorum begins its epoch with (version 1, with directory ids).
+/// The batch a new leader of the metadata quorum begins its epoch with. Kafka 4.4 writes and reads only version 0 of it,
+/// without the voters' directory ids (`ControlRecordUtils`), so that is what is written here.
 pub fn leader_change(
     leader: BrokerId,
-    voters: &[Voter],
-    granting: &[Voter],
+    voters: &[BrokerId],
+    granting: &[BrokerId],
     timestamp: Timestamp,
 ) -> CheckedBatch {
     let mut value = Vec::new();
-    value.extend_from_slice(&1i16.to_be_bytes());
+    value.extend_from_slice(&0i16.to_be_bytes());
     value.extend_from_slice(&leader.0.to_be_bytes());
     put_voters(&mut value, voters);
     put_voters(&mut value, granting);
@@ -195,11 +187,10 @@ fn quorum_batch(kind: ControlType, value: &[u8], timestamp: Timestamp) -> Checke
     builder.build()
 }
 
-fn put_voters(buf: &mut Vec<u8>, voters: &[Voter]) {
+fn put_voters(buf: &mut Vec<u8>, voters: &[BrokerId]) {
     put_unsigned(buf, voters.len() + 1);
     for voter in voters {
-        buf.extend_from_slice(&voter.id.0.to_be_bytes());
-        buf.extend_from_slice(&voter.directory_id);
+        buf.extend_from_slice(&voter.0.to_be_bytes());
         buf.push(0);
     }
 }
@@ -263,9 +254,8 @@ mod tests {
 
     #[test]
     fn quorum_records_have_kafkas_bytes() {
-        let voter = Voter { id: BrokerId(1), directory_id: [9; 16] };
-        let record = only_record(&leader_change(BrokerId(1), &[voter], &[], Timestamp(5)));
-        let expected = [&[0, 1, 0, 0, 0, 1, 2, 0, 0, 0, 1][..], &[9; 16], &[0, 1, 0]].concat();
+        let record = only_record(&leader_change(BrokerId(1), &[BrokerId(1)], &[], Timestamp(5)));
+        let expected = [0, 0, 0, 0, 0, 1, 2, 0, 0, 0, 1, 0, 1, 0];
         assert_eq!(record.value.as_deref(), Some(&expected[..]));
         assert_eq!(record.key.as_deref(), Some(&[0, 0, 0, 2][..]));
         let header = only_record(&snapshot_header(Timestamp(0x0102), Timestamp(5)));

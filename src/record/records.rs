@@ -287,3 +287,82 @@ impl Iterator for Records {
         step
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::BatchBuilder;
+    use crate::record::layout;
+    use proptest::prelude::*;
+
+    fn batch() -> Bytes {
+        let mut builder = BatchBuilder::new(Codec::None, Timestamp(10));
+        builder.push(Some(b"key"), None, &[(b"h", Some(b"1")), (b"h", Some(b"2"))], Timestamp(11));
+        builder.push(None, Some(b""), &[], Timestamp(9));
+        builder.build().bytes().clone()
+    }
+
+    /// The batch with another record count in its header.
+    fn claiming(count: i32) -> Bytes {
+        let mut bytes = batch().to_vec();
+        bytes[layout::RECORD_COUNT..HEADER_SIZE].copy_from_slice(&count.to_be_bytes());
+        Bytes::from(bytes)
+    }
+
+    #[test]
+    fn records_are_slices_of_an_uncompressed_batch() {
+        let batch = batch();
+        let first = records_of(&batch, 0).unwrap().next().unwrap().unwrap();
+        let inside = batch.as_ptr_range();
+        assert!(inside.contains(&first.key.unwrap().as_ptr()));
+        let repeated: Vec<_> =
+            first.headers.iter().map(|(key, value)| (&key[..], value.as_deref())).collect();
+        assert_eq!(repeated, [(&b"h"[..], Some(&b"1"[..])), (b"h", Some(b"2"))]);
+    }
+
+    #[test]
+    fn copied_and_borrowed_reads_agree_and_stop_at_the_batch() {
+        let two = [&batch()[..], &batch()[..]].concat();
+        let copied: Vec<_> = records(&two, 0).unwrap().map(|record| record.unwrap()).collect();
+        let sliced: Vec<_> = records_of(&batch(), 0).unwrap().map(|record| record.unwrap()).collect();
+        assert_eq!(copied, sliced);
+        assert_eq!(copied.iter().map(|record| record.timestamp.0).collect::<Vec<_>>(), [11, 9]);
+    }
+
+    #[test]
+    fn a_count_that_does_not_fit_ends_with_an_error() {
+        let last = |count| records_of(&claiming(count), 0).unwrap().last().unwrap();
+        assert!(matches!(last(1), Err(Error::Surplus { .. })));
+        assert!(matches!(last(i32::MAX), Err(Error::Missing { present: 2, .. })));
+        assert!(matches!(records_of(&claiming(-1), 0), Err(Error::Count(-1))));
+    }
+
+    #[test]
+    fn every_wrong_length_in_a_record_is_seen() {
+        let whole = batch();
+        for position in HEADER_SIZE..whole.len() {
+            let mut bytes = whole.to_vec();
+            bytes[position] = 0x7e;
+            let result: Result<Vec<Record>, Error> = records_of(&Bytes::from(bytes), 0).unwrap().collect();
+            let is_length = [0, 4, 8, 9, 10, 12, 14, 16, 18, 22, 23, 24].contains(&(position - HEADER_SIZE));
+            assert!(!is_length || result.is_err(), "byte {position}: {result:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_is_walked_to_an_end(
+            body in proptest::collection::vec(any::<u8>(), 0..300),
+            count in any::<i32>(),
+        ) {
+            let Ok(walk) = RawRecords::new(&body, count) else { return Ok(()) };
+            let mut seen = 0;
+            for record in walk {
+                let Ok(record) = record else { break };
+                seen += record.bytes.len();
+                prop_assert_eq!(record.headers().count(), record.header_count);
+            }
+            prop_assert!(seen <= body.len());
+        }
+    }
+}

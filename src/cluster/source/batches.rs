@@ -8,8 +8,6 @@ use crate::record::BatchBuilder;
 use crate::record::CheckedBatch;
 use crate::record::Codec;
 use crate::record::control;
-use crate::record::control::Voter;
-use uuid::Uuid;
 
 /// One batch of these records.
 ///
@@ -45,7 +43,6 @@ pub(super) fn of_entries(
 }
 
 /// The batch that a leader of the metadata log begins its epoch with.
-pub(super) fn of_leader(node: BrokerId, directory: Uuid, now: Timestamp) -> CheckedBatch {
-    let voter = Voter { id: node, directory_id: *directory.as_bytes() };
-    control::leader_change(node, &[voter], &[voter], now)
+pub(super) fn of_leader(node: BrokerId, now: Timestamp) -> CheckedBatch {
+    control::leader_change(node, &[node], &[node], now)
 }

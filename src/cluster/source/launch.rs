@@ -22,7 +22,6 @@ use crate::cluster::records::Record;
 use crate::record::CheckedBatch;
 use bytes::Bytes;
 use tracing::info;
-use uuid::Uuid;
 
 /// About how much is read at once.
 const READ_BYTES: usize = 1 << 20;
@@ -37,8 +36,6 @@ const FORMATTED: OffsetAndEpoch = OffsetAndEpoch { offset: Offset::ZERO, epoch: 
 pub(super) struct Node {
     /// Its registration.
     pub(super) broker: RegisterBroker,
-    /// The id of the directory that holds the metadata log.
-    pub(super) directory: Uuid,
     /// Whether the process before this one stopped without closing its logs.
     pub(super) unclean: bool,
 }
@@ -82,7 +79,7 @@ pub(super) async fn activate(
     let epoch = LeaderEpoch(known.0.saturating_add(1));
     folder.write_quorum_state(node.broker.id, epoch)?;
     let mut start = Start { next: store.end(), image: replay.image.clone(), batches: Vec::new(), now };
-    start.control(batches::of_leader(node.broker.id, node.directory, now));
+    start.control(batches::of_leader(node.broker.id, now));
     if replay.in_transaction() {
         start.records(vec![AbortTransactionRecord { reason: Some("Controller failover".to_owned()) }.into()]);
     }

@@ -77,8 +77,6 @@ pub(super) struct Storage {
     pub(super) cluster_id: String,
     /// The ids of the directories that work.
     pub(super) log_dirs: Vec<Uuid>,
-    /// Which of them holds the metadata log.
-    pub(super) metadata_dir: Uuid,
     /// The folder of the metadata log.
     pub(super) folder: PathBuf,
     /// Whether the process before this one stopped without closing its logs. Partitions then begin a new leader
@@ -102,7 +100,7 @@ impl Opening {
             rack: self.config.rack.clone(),
             log_dirs: storage.log_dirs.clone(),
         };
-        Node { broker, directory: storage.metadata_dir, unclean: storage.unclean }
+        Node { broker, unclean: storage.unclean }
     }
 }
 
@@ -119,7 +117,6 @@ impl Local {
         let storage = Storage {
             cluster_id: dirs.cluster_id().to_owned(),
             log_dirs: dirs.online().into_iter().map(|id| id.0).collect(),
-            metadata_dir: log.directory_id().0,
             folder: opening.config.storage.metadata_log_dir.join(partition.to_string()),
             unclean: dirs.previous_broker_epoch().is_none(),
         };

@@ -68,7 +68,6 @@ impl World {
         let storage = Storage {
             cluster_id: "cluster".to_owned(),
             log_dirs: vec![Uuid::from_u128(100)],
-            metadata_dir: Uuid::from_u128(100),
             folder: folder(),
             unclean,
         };
