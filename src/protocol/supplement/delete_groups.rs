@@ -16,7 +16,7 @@ use kafka_protocol::protocol::StrBytes;
 pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Vec<StrBytes>, Error> {
     let mut reader = codec::reader(header, body)?;
     let count = reader.count(if header.flexible() { 1 } else { 2 }, "GroupsNames")?;
-    let mut groups = Vec::new();
+    let mut groups = Vec::with_capacity(count);
     for _ in 0..count {
         groups.push(reader.string("GroupsNames")?);
     }

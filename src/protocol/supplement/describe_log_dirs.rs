@@ -35,7 +35,7 @@ pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Request, Error> {
     let topics = match count {
         None => None,
         Some(count) => {
-            let mut topics = Vec::new();
+            let mut topics = Vec::with_capacity(count);
             for _ in 0..count {
                 let name = reader.string("Topic")?;
                 let partitions = reader.i32_array("Partitions")?;

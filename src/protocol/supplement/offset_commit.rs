@@ -71,6 +71,7 @@ pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Request, Error> {
         topics: Vec::new(),
     };
     let count = reader.count(if header.flexible() { 3 } else { 6 }, "Topics")?;
+    request.topics.reserve_exact(count);
     for _ in 0..count {
         request.topics.push(topic(&mut reader, version)?);
     }

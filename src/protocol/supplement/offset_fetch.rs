@@ -60,7 +60,9 @@ pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Request, Error> {
     if version < GROUPS_FROM {
         groups.push(group(&mut reader, version)?);
     } else {
-        for _ in 0..reader.count(3, "Groups")? {
+        let count = reader.count(3, "Groups")?;
+        groups.reserve_exact(count);
+        for _ in 0..count {
             groups.push(group(&mut reader, version)?);
             reader.skip_tags()?;
         }
@@ -87,7 +89,7 @@ fn topics(reader: &mut Reader, version: i16) -> Result<Option<Vec<Topic>>, Error
     };
     let Some(count) = count else { return Ok(None) };
     let ids = version >= TOPIC_IDS_FROM;
-    let mut topics = Vec::new();
+    let mut topics = Vec::with_capacity(count);
     for _ in 0..count {
         let name = if ids { StrBytes::new() } else { reader.string("Name")? };
         let id = if ids { reader.topic_id("TopicId")? } else { TopicId::ZERO };
