@@ -7,6 +7,7 @@ mod tidy;
 
 pub mod base;
 pub mod broker;
+pub mod cli;
 pub mod cluster;
 pub mod config;
 pub mod coordinator;
@@ -18,3 +19,4 @@ pub mod net;
 pub mod protocol;
 pub mod record;
 pub mod replica;
+pub mod server;

@@ -1,3 +1,7 @@
 //! The `dohle` program: reads the command line and calls `dohle::cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    dohle::cli::run()
+}

@@ -11,6 +11,7 @@ mod batch;
 pub mod error;
 pub mod internal_topic;
 pub mod journal;
+pub mod led_partition;
 pub mod load;
 pub mod machine;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub mod timer;
 pub use error::Error;
 pub use internal_topic::InternalTopic;
 pub use journal::Journal;
+pub use led_partition::LedPartition;
 pub use machine::Machine;
 pub use machine::Now;
 pub use machine::Place;

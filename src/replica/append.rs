@@ -146,6 +146,35 @@ impl Partition {
     }
 }
 
+impl Partition {
+    /// Waits until everything before `end` is committed: the high watermark has passed it.
+    ///
+    /// # Errors
+    /// REQUEST_TIMED_OUT after `deadline`; NOT_LEADER_OR_FOLLOWER when `epoch` is not in force any more.
+    pub async fn committed(
+        self: &Arc<Self>,
+        end: Offset,
+        epoch: LeaderEpoch,
+        deadline: Instant,
+    ) -> Result<(), Error> {
+        let clock = &self.shared.clock;
+        let wait = Wait::on(std::iter::once(Arc::clone(self)));
+        let mut places = Vec::new();
+        loop {
+            if self.lead(None)?.epoch != epoch {
+                return Err(Error::NotLeaderOrFollower);
+            }
+            if self.high_watermark() >= end {
+                return Ok(());
+            }
+            let left = deadline.since(clock.now());
+            if clock.timeout(left, wait.progress(&mut places)).await.is_none() {
+                return Err(Error::RequestTimedOut);
+            }
+        }
+    }
+}
+
 impl PendingAppend {
     /// Where the batch went.
     pub fn info(&self) -> AppendInfo {
@@ -192,7 +221,7 @@ impl PendingAppend {
         // Also without acks=all: what is written now may be what others wait for.
         let high_watermark = self.partition.high_watermark();
         if self.acks == Acks::All && high_watermark < self.appended.end_offset {
-            self.replicated(deadline).await?;
+            self.partition.committed(self.appended.end_offset, self.epoch, deadline).await?;
         }
         if self.acks == Acks::All {
             let leader = self.still_led()?;
@@ -206,22 +235,5 @@ impl PendingAppend {
     fn still_led(&self) -> Result<crate::replica::partition::Led<'_>, Error> {
         let leader = self.partition.lead(None)?;
         if leader.epoch == self.epoch { Ok(leader) } else { Err(Error::NotLeaderOrFollower) }
-    }
-
-    /// Waits until the high watermark has passed the batch.
-    async fn replicated(&self, deadline: Instant) -> Result<(), Error> {
-        let clock = &self.partition.shared.clock;
-        let wait = Wait::on(std::iter::once(Arc::clone(&self.partition)));
-        let mut places = Vec::new();
-        loop {
-            drop(self.still_led()?);
-            if self.partition.high_watermark() >= self.appended.end_offset {
-                return Ok(());
-            }
-            let left = deadline.since(clock.now());
-            if clock.timeout(left, wait.progress(&mut places)).await.is_none() {
-                return Err(Error::RequestTimedOut);
-            }
-        }
     }
 }

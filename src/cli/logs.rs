@@ -1,0 +1,50 @@
+//! Where log lines go and how many of them: standard error, by `DOHLE_LOG`.
+
+use std::io::IsTerminal;
+use tracing_subscriber::EnvFilter;
+
+/// Starts logging. `DOHLE_LOG` takes a level or a filter such as `info,dohle::log=debug`; the variable of Kafka's
+/// images for the root level counts below it. A filter that cannot be read falls back to `info`.
+pub(super) fn start(environment: &[(String, String)]) {
+    let wanted = wanted(environment).unwrap_or_else(|| "info".to_owned());
+    let filter = EnvFilter::try_new(wanted).unwrap_or_else(|_| EnvFilter::new("info"));
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(true);
+    // A second start in one process (tests) keeps the first one's settings.
+    subscriber.try_init().unwrap_or(());
+}
+
+fn wanted(environment: &[(String, String)]) -> Option<String> {
+    let value = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    if let Some(filter) = value("DOHLE_LOG").filter(|filter| !filter.is_empty()) {
+        return Some(filter.to_owned());
+    }
+    let level = match value("KAFKA_LOG4J_ROOT_LOGLEVEL")?.to_uppercase().as_str() {
+        "OFF" => "off",
+        "FATAL" | "ERROR" => "error",
+        "WARN" => "warn",
+        "DEBUG" => "debug",
+        "TRACE" | "ALL" => "trace",
+        _ => "info",
+    };
+    Some(level.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_variable_counts_over_the_one_of_kafkas_images() {
+        let environment = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let kafka = ("KAFKA_LOG4J_ROOT_LOGLEVEL", "DEBUG");
+        assert_eq!(wanted(&environment(&[])), None);
+        assert_eq!(wanted(&environment(&[kafka])).as_deref(), Some("debug"));
+        assert_eq!(wanted(&environment(&[("DOHLE_LOG", "warn"), kafka])).as_deref(), Some("warn"));
+    }
+}

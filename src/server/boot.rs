@@ -1,0 +1,217 @@
+//! Starting: folders, addresses, metadata, partitions, coordinators, connections.
+
+use crate::base::BrokerId;
+use crate::broker::Broker;
+use crate::broker::FetchSessions;
+use crate::broker::ProducerIds;
+use crate::cluster::Local;
+use crate::cluster::Opening;
+use crate::config::HostPort;
+use crate::config::ListenerConfig;
+use crate::config::ServerConfig;
+use crate::groups;
+use crate::io::Clock;
+use crate::io::Disk;
+use crate::io::Shutdown;
+use crate::io::task;
+use crate::io::task::Task;
+use crate::log::Dirs;
+use crate::log::Threads;
+use crate::metrics;
+use crate::net;
+use crate::replica::Replicas;
+use crate::server::Error;
+use crate::server::coordinate;
+use crate::server::coordinate::Coordination;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a broker stands on: the machine, or a simulated one.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    /// Where files are.
+    pub disk: Disk,
+    /// What tells the time.
+    pub clock: Clock,
+}
+
+/// Where a listener can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listening {
+    /// The listener's name.
+    pub name: String,
+    /// What clients are told.
+    pub advertised: HostPort,
+    /// The addresses it holds.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// A running broker. [`Server::stop`] ends it in good order.
+pub struct Server {
+    pub(super) node_id: BrokerId,
+    pub(super) cluster_id: String,
+    pub(super) listening: Vec<Listening>,
+    pub(super) metrics: metrics::Registry,
+    pub(super) clock: Clock,
+    /// Ends the connections.
+    pub(super) connections: Shutdown,
+    pub(super) listeners: Vec<Task<()>>,
+    /// Ends everything below the connections.
+    pub(super) below: Shutdown,
+    pub(super) coordination: Task<()>,
+    pub(super) groups: groups::Service,
+    pub(super) replicas: Arc<Replicas>,
+    pub(super) local: Local,
+    pub(super) dirs: Dirs,
+}
+
+impl Server {
+    /// Starts a broker; when this returns, clients are served.
+    ///
+    /// # Errors
+    /// [`Error`]; then nothing is left running and the folders are closed.
+    pub async fn start(config: ServerConfig, platform: Platform) -> Result<Server, Error> {
+        let config = Arc::new(config);
+        let below = Shutdown::new();
+        let dirs = open_folders(&config, &platform, &below).await?;
+        match start_in(Arc::clone(&config), platform, dirs.clone(), below.clone()).await {
+            Ok(server) => Ok(server),
+            Err(error) => {
+                below.trigger();
+                task::run_blocking(move || dirs.close(-1)).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// The cluster's id.
+    pub fn cluster_id(&self) -> &str {
+        &self.cluster_id
+    }
+
+    /// The listeners for clients, with the addresses and ports they really have.
+    pub fn listening(&self) -> &[Listening] {
+        &self.listening
+    }
+
+    /// The measurements.
+    pub fn metrics(&self) -> &metrics::Registry {
+        &self.metrics
+    }
+}
+
+/// Opens, locks and recovers the log directories.
+async fn open_folders(config: &ServerConfig, platform: &Platform, below: &Shutdown) -> Result<Dirs, Error> {
+    let (disk, clock) = (platform.disk.clone(), platform.clock.clone());
+    let (shutdown, settings) = (below.clone(), config.storage.clone());
+    let opened = task::run_blocking(move || Dirs::open(disk, clock, shutdown, settings, Threads::Own)).await;
+    Ok(opened?)
+}
+
+async fn start_in(
+    config: Arc<ServerConfig>,
+    platform: Platform,
+    dirs: Dirs,
+    below: Shutdown,
+) -> Result<Server, Error> {
+    let (bound, listeners) = bind(&config).await?;
+    let local = open_metadata(&config, &platform, &dirs, listeners.clone(), &below).await?;
+    let publisher = local.publisher().clone();
+    let clock = platform.clock;
+    let replicas =
+        Replicas::start(dirs.clone(), publisher.clone(), Arc::clone(&config), clock.clone(), below.clone())
+            .await;
+    let groups = groups::Service::new(&config, publisher.clone(), clock.clone());
+    let coordination = Coordination {
+        replicas: Arc::clone(&replicas),
+        groups: groups.clone(),
+        clock: clock.clone(),
+        commit_timeout: Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0)),
+    };
+    let coordination = coordinate::follow(coordination, below.clone());
+    let metrics = metrics::Registry::new();
+    let broker = Arc::new(Broker {
+        config: Arc::clone(&config),
+        clock: clock.clone(),
+        publisher,
+        controller: local.controller().clone(),
+        groups: groups.clone(),
+        replicas: Arc::clone(&replicas),
+        fetch_sessions: FetchSessions::new(usize::try_from(config.network.fetch_session_slots).unwrap_or(0)),
+        producer_ids: ProducerIds::new(local.controller().clone()),
+        metrics: metrics.broker(),
+    });
+    let connections = Shutdown::new();
+    let service =
+        net::Service::new(broker, &config.network, clock.clone(), connections.clone(), metrics.net()).await;
+    let listening = listening(&bound, &listeners);
+    let tasks = bound.into_iter().map(|bound| service.serve(bound)).collect();
+    Ok(Server {
+        node_id: config.node_id,
+        cluster_id: dirs.cluster_id().to_owned(),
+        listening,
+        metrics,
+        clock,
+        connections,
+        listeners: tasks,
+        below,
+        coordination,
+        groups,
+        replicas,
+        local,
+        dirs,
+    })
+}
+
+/// Takes the addresses of all listeners. The settings come back with the ports that the system chose.
+async fn bind(config: &ServerConfig) -> Result<(Vec<net::Bound>, Vec<ListenerConfig>), Error> {
+    let mut sockets = Vec::new();
+    let mut listeners = Vec::new();
+    for listener in &config.listeners {
+        let bound = net::bind(listener, &config.network).await.map_err(|source| Error::Listen {
+            listener: listener.name.clone(),
+            address: HostPort { host: listener.host.clone(), port: listener.port }.to_string(),
+            source,
+        })?;
+        let port = bound.first().map_or(listener.port, |first| first.address().port());
+        let mut listener = listener.clone();
+        listener.port = port;
+        if listener.advertised.port == 0 {
+            listener.advertised.port = port;
+        }
+        listeners.push(listener);
+        sockets.extend(bound);
+    }
+    Ok((sockets, listeners))
+}
+
+async fn open_metadata(
+    config: &Arc<ServerConfig>,
+    platform: &Platform,
+    dirs: &Dirs,
+    listeners: Vec<ListenerConfig>,
+    below: &Shutdown,
+) -> Result<Local, Error> {
+    let opening = Opening {
+        config: Arc::clone(config),
+        listeners,
+        disk: platform.disk.clone(),
+        clock: platform.clock.clone(),
+        shutdown: below.clone(),
+    };
+    Ok(Local::open(dirs, opening).await?)
+}
+
+fn listening(bound: &[net::Bound], listeners: &[ListenerConfig]) -> Vec<Listening> {
+    let of = |listener: &ListenerConfig| Listening {
+        name: listener.name.clone(),
+        advertised: listener.advertised.clone(),
+        addresses: bound
+            .iter()
+            .filter(|bound| bound.name() == listener.name)
+            .map(net::Bound::address)
+            .collect(),
+    };
+    listeners.iter().map(of).collect()
+}
