@@ -89,14 +89,20 @@ impl Listener {
     }
 
     /// Waits for the next connection; with the peer's address (an IPv4 peer of an IPv6 socket shows as IPv4).
-    /// Errors of the system (no more files) come back at once each time: the caller pauses. May be dropped at will.
+    /// A peer that is gone already is passed over. Errors of the system (no more files) come back at once each time:
+    /// the caller pauses. May be dropped at will.
     pub async fn accept(&self) -> io::Result<(Stream, SocketAddr)> {
         match self {
-            Listener::Tcp(listener) => {
-                let (stream, peer) = listener.accept().await?;
-                stream.set_nodelay(true)?;
-                Ok((Stream::Tcp(stream), canonical(peer)))
-            }
+            Listener::Tcp(listener) => loop {
+                match listener.accept().await {
+                    Ok((stream, peer)) if stream.set_nodelay(true).is_ok() => {
+                        return Ok((Stream::Tcp(stream), canonical(peer)));
+                    }
+                    Ok(_) => {}
+                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                    Err(error) => return Err(error),
+                }
+            },
         }
     }
 }
@@ -264,10 +270,15 @@ pub fn is_address_missing(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EADDRNOTAVAIL | libc::EAFNOSUPPORT))
 }
 
-/// The unspecified address that takes the most: IPv6 with IPv4, or IPv4 alone on machines without IPv6.
+/// The unspecified address that takes the most: IPv6 with IPv4, or IPv4 alone where IPv6 is missing or turned off.
 fn any_address(port: u16) -> SocketAddr {
-    match Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP)) {
-        Ok(_) => SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)),
+    let ipv6 = SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, 0));
+    let tried = Socket::new(Domain::IPV6, Type::STREAM, Some(Protocol::TCP)).and_then(|socket| {
+        socket.set_only_v6(false)?;
+        socket.bind(&ipv6.into())
+    });
+    match tried {
+        Ok(()) => SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)),
         Err(_) => SocketAddr::from((std::net::Ipv4Addr::UNSPECIFIED, port)),
     }
 }

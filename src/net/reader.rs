@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use std::io;
 
 /// Room for the first request of a connection.
-const ROOM_MIN: usize = 4 * 1024;
+const ROOM_MIN: usize = 1024;
 /// Most room that is made on the strength of a claim; a longer request gets more as it comes.
 const ROOM_MAX: usize = (1 << 20) + (64 << 10);
 /// Room for many small requests at once.
