@@ -222,18 +222,14 @@ impl Flight {
     /// Draws the conclusion from the results of a round: done, failed, or one more round.
     fn land(&mut self) {
         self.aboard = false;
-        match self.write_result {
-            None => {}
-            Some(written) => match self.written(written) {
-                Ok(true) => {}
-                Ok(false) => return,
-                Err(error) => {
-                    self.outcome = Some(Err(error));
-                    return;
-                }
-            },
+        if let Some(written) = self.write_result
+            && let Err(error) = self.written(written)
+        {
+            self.outcome = Some(Err(error));
+            return;
         }
         self.outcome = if self.first < self.vectors.len() {
+            // It goes on in the next round; a sync that was linked to a short write was cancelled and says nothing.
             None
         } else if !self.op.sync {
             Some(Ok(()))
@@ -243,15 +239,15 @@ impl Flight {
         };
     }
 
-    /// Takes note of a write's result; `Ok(false)` when it was short and must go on before any sync counts.
-    fn written(&mut self, result: i32) -> io::Result<bool> {
+    /// Takes note of how far a write got.
+    fn written(&mut self, result: i32) -> io::Result<()> {
         let written = match check(result) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(written) => written,
             Err(error) => {
                 let again = matches!(error.raw_os_error(), Some(libc::EINTR | libc::EAGAIN));
                 self.retries += 1;
-                return if again && self.retries < RETRIES_MAX { Ok(false) } else { Err(error) };
+                return if again && self.retries < RETRIES_MAX { Ok(()) } else { Err(error) };
             }
         };
         self.retries = 0;
@@ -266,7 +262,7 @@ impl Flight {
             left -= vector.iov_len;
             self.first += 1;
         }
-        Ok(written == self.asked)
+        Ok(())
     }
 }
 

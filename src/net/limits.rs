@@ -86,6 +86,14 @@ impl Limits {
     }
 }
 
+#[cfg(test)]
+impl Limits {
+    /// Addresses that something is remembered about.
+    pub(super) fn addresses(&self) -> usize {
+        self.per_address.open.lock().len()
+    }
+}
+
 impl Drop for Slot {
     fn drop(&mut self) {
         self.metrics.connections.dec();

@@ -59,7 +59,7 @@ async fn an_address_has_as_many_connections_as_it_may_and_gets_a_place_back() {
     let mut first = world.connect().await;
     first.send(request(OTHER, 1, b"")).await;
     assert_eq!(first.id().await, 1);
-    let _second = world.connect().await;
+    let second = world.connect().await;
     world.until_connections(2).await;
     let mut third = world.connect().await;
     third.closed().await;
@@ -69,6 +69,9 @@ async fn an_address_has_as_many_connections_as_it_may_and_gets_a_place_back() {
     let mut fourth = world.connect().await;
     fourth.send(request(OTHER, 4, b"")).await;
     assert_eq!(fourth.id().await, 4);
+    drop((fourth, second));
+    world.until_connections(0).await;
+    assert_eq!(world.service.limits.addresses(), 0, "an address that is gone is forgotten");
 }
 
 #[tokio::test]
@@ -80,6 +83,10 @@ async fn an_override_counts_for_its_address() {
     first.send(request(OTHER, 1, b"")).await;
     assert_eq!(first.id().await, 1);
     world.connect().await.closed().await;
+    drop(first);
+    world.until_connections(0).await;
+    let addresses = world.service.limits.addresses();
+    assert_eq!(addresses, 0, "an address that is refused is not remembered");
 }
 
 #[tokio::test]
@@ -205,6 +212,10 @@ async fn half_a_request_holds_no_more_than_came() {
         bytes.extend([0; 20_000]);
         client.stream.write_all(&[Bytes::from(bytes)], After::Flush).await.unwrap();
         clients.push(client);
+    }
+    while world.service.budget.left() == before {
+        // Charged as soon as the first of them is read.
+        tokio::task::yield_now().await;
     }
     let mut good = world.connect().await;
     good.send(request(OTHER, 1, &[0; 1_000_000])).await;
