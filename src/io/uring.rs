@@ -150,8 +150,6 @@ struct Flight {
     first: usize,
     /// Where that vector goes in the file.
     position: u64,
-    /// Bytes the write in flight was asked for.
-    asked: usize,
     aboard: bool,
     write_result: Option<i32>,
     sync_result: Option<i32>,
@@ -176,7 +174,6 @@ impl Flight {
             vectors,
             first: 0,
             position,
-            asked: 0,
             aboard: false,
             write_result: None,
             sync_result: None,
@@ -196,7 +193,6 @@ impl Flight {
         self.sync_result = None;
         let waiting = self.vectors.get(self.first..).unwrap_or_default();
         let batch = waiting.get(..PIECES_MAX).unwrap_or(waiting);
-        self.asked = batch.iter().map(|vector| vector.iov_len).sum();
         let sync_now = self.op.sync && batch.len() == waiting.len();
         let mut entries = 0;
         if !batch.is_empty() {
@@ -301,9 +297,9 @@ mod tests {
 
     /// Plays the kernel: the write returns `written`, a sync linked to it is cancelled when that is short.
     fn play(flight: &mut Flight, written: i32) {
-        flight.asked = flight.vectors[flight.first..].iter().map(|vector| vector.iov_len).sum();
+        let asked: usize = flight.vectors[flight.first..].iter().map(|vector| vector.iov_len).sum();
         flight.write_result = Some(written);
-        let whole = usize::try_from(written) == Ok(flight.asked);
+        let whole = usize::try_from(written) == Ok(asked);
         flight.sync_result = flight.op.sync.then_some(if whole { 0 } else { -libc::ECANCELED });
         flight.land();
     }
@@ -323,7 +319,6 @@ mod tests {
     #[test]
     fn a_failed_sync_is_final() {
         let mut flight = flight(&[b"abc"], true);
-        flight.asked = 3;
         flight.write_result = Some(3);
         flight.sync_result = Some(-libc::EIO);
         flight.land();
