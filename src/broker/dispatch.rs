@@ -94,6 +94,9 @@ fn handler(key: i16) -> Option<Handler> {
         versions::INCREMENTAL_ALTER_CONFIGS => {
             Handler::Waiting(|b, c, body| Box::pin(admin::alter_configs::incremental(b, c, body)))
         }
+        versions::DESCRIBE_LOG_DIRS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::describe_log_dirs::handle(b, c, body)))
+        }
         versions::LIST_CONFIG_RESOURCES => Handler::Now(admin::list_config_resources::handle),
         versions::LIST_PARTITION_REASSIGNMENTS => Handler::Now(admin::list_partition_reassignments::handle),
         versions::DESCRIBE_ACLS => Handler::Now(admin::acls::describe),

@@ -10,6 +10,7 @@ use crate::io::Clock;
 use crate::io::task;
 use crate::io::task::Shutdown;
 use crate::io::task::Task;
+use crate::log::Description;
 use crate::log::Dirs;
 use crate::replica::error::Error;
 use crate::replica::leadership::Leaderships;
@@ -29,6 +30,8 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub struct Replicas {
     publisher: Publisher,
+    /// The log directories; `None` only for [`Replicas::idle`].
+    dirs: Option<Dirs>,
     registry: Registry,
     leaderships: Leaderships,
     /// The offset of the image that was acted on last.
@@ -54,6 +57,7 @@ impl Replicas {
         });
         let replicas = Arc::new(Replicas {
             publisher: publisher.clone(),
+            dirs: Some(dirs.clone()),
             registry: Registry::default(),
             leaderships: Leaderships::default(),
             applied: watch::channel(Offset(-1)).0,
@@ -91,6 +95,7 @@ impl Replicas {
     pub(crate) fn idle(publisher: Publisher) -> Arc<Replicas> {
         Arc::new(Replicas {
             publisher,
+            dirs: None,
             registry: Registry::default(),
             leaderships: Leaderships::default(),
             applied: watch::channel(Offset(-1)).0,
@@ -133,6 +138,14 @@ impl Replicas {
     /// Every partition that serves, in no order.
     pub fn all(&self) -> Vec<Arc<Partition>> {
         self.registry.online()
+    }
+
+    /// The log directories with what lies in them. Asks the file systems, so it may take as long as they do.
+    pub async fn describe_directories(&self) -> Vec<Description> {
+        match self.dirs.clone() {
+            Some(dirs) => task::run_blocking(move || dirs.describe()).await,
+            None => Vec::new(),
+        }
     }
 
     /// Waits until this node has acted on the metadata up to this offset (exclusive end, as in

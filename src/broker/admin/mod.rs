@@ -6,6 +6,7 @@ pub(super) mod create_partitions;
 pub(super) mod create_topics;
 pub(super) mod delete_topics;
 pub(super) mod describe_configs;
+pub(super) mod describe_log_dirs;
 pub(super) mod list_config_resources;
 pub(super) mod list_partition_reassignments;
 

@@ -57,6 +57,13 @@ fn an_unknown_api_versions_version_gets_the_version_0_answer() {
 }
 
 #[test]
+fn every_api_of_the_table_has_its_handler() {
+    for api in versions::all() {
+        assert!(is_offered(api.key), "{}", api.name);
+    }
+}
+
+#[test]
 fn unknown_keys_and_versions_close_the_connection() {
     assert_eq!(ask(999, 0, &[0, 0]), Err(String::from("unknown api key 999")));
     assert_eq!(ask(3, 14, &[0, 0]), Err(String::from("version 14 of api key 3 is not served")));
