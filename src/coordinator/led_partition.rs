@@ -1,4 +1,4 @@
-//! A partition that this broker leads, as the log of a coordinator, for one leader epoch.
+//! The log of a partition that this broker leads, as a coordinator's journal.
 
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
@@ -7,7 +7,6 @@ use crate::coordinator::journal::Appended;
 use crate::coordinator::journal::Committing;
 use crate::coordinator::journal::Journal;
 use crate::io::Clock;
-use crate::io::FileSlice;
 use crate::io::task;
 use crate::record::CheckedBatch;
 use crate::replica;
@@ -15,13 +14,10 @@ use crate::replica::Acks;
 use crate::replica::Origin;
 use crate::replica::Partition;
 use bytes::Bytes;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing::warn;
 
-/// The log of a partition, as long as it is led in this epoch.
-#[derive(Clone, Debug)]
+/// A partition in one leader epoch.
 pub struct LedPartition {
     partition: Arc<Partition>,
     epoch: LeaderEpoch,
@@ -30,8 +26,7 @@ pub struct LedPartition {
 }
 
 impl LedPartition {
-    /// Wraps a partition; appends fail once another epoch is in force. `commit_timeout` is how long a batch may take
-    /// to be committed.
+    /// The partition as led in `epoch`; a commit may take `commit_timeout` (`offsets.commit.timeout.ms`).
     pub fn new(
         partition: Arc<Partition>,
         epoch: LeaderEpoch,
@@ -39,14 +34,6 @@ impl LedPartition {
         commit_timeout: Duration,
     ) -> LedPartition {
         LedPartition { partition, epoch, clock, commit_timeout }
-    }
-
-    fn fail(&self, error: &replica::Error) -> Error {
-        let told = translate(error);
-        if told == Error::NotAvailable {
-            warn!(partition = %self.partition.name(), %error, "the coordinator's log refuses");
-        }
-        told
     }
 }
 
@@ -64,62 +51,42 @@ impl Journal for LedPartition {
     }
 
     async fn read(&self, from: Offset, bytes_max: usize) -> Result<Bytes, Error> {
-        let log = self.partition.log();
-        let found = log.read(from, log.log_end_offset(), bytes_max, true);
-        let slices = found.map_err(|error| self.fail(&replica::Error::from(error)))?.slices;
-        let read = task::run_blocking(move || read_slices(&slices)).await;
+        let log = Arc::clone(self.partition.log());
+        let read = task::run_blocking(move || log.read_bytes(from, log.log_end_offset(), bytes_max)).await;
         read.map_err(|error| {
-            warn!(partition = %self.partition.name(), %error, "the coordinator's log cannot be read");
+            tracing::error!(partition = %self.partition.name(), offset = %from, %error, "coordinator cannot read");
             Error::NotAvailable
         })
     }
 
     fn committed(&self, end: Offset) -> Committing {
-        let this = self.clone();
-        let deadline = self.clock.now().plus(self.commit_timeout);
-        Box::pin(async move {
-            let waited = this.partition.committed(end, this.epoch, deadline).await;
-            waited.map_err(|error| this.fail(&error))
-        })
+        let partition = Arc::clone(&self.partition);
+        let (epoch, deadline) = (self.epoch, self.clock.now().plus(self.commit_timeout));
+        Box::pin(async move { partition.committed(end, epoch, deadline).await.map_err(error_of) })
     }
 
     fn append(&self, batch: CheckedBatch) -> Result<Appended, Error> {
-        let pending = self
-            .partition
-            .append_batch(batch, Acks::All, Origin::Coordinator, Some(self.epoch))
-            .map_err(|error| self.fail(&error))?;
-        let this = self.clone();
+        let pending = self.partition.append_batch(batch, Acks::All, Origin::Coordinator, Some(self.epoch));
+        let pending = pending.map_err(error_of)?;
+        let base = pending.info().base_offset;
         let deadline = self.clock.now().plus(self.commit_timeout);
-        Ok(Appended {
-            base: pending.info().base_offset,
-            committed: Box::pin(async move {
-                pending.done(deadline).await.map(|_| ()).map_err(|error| this.fail(&error))
-            }),
-        })
+        let committed = Box::pin(async move { pending.done(deadline).await.map(|_| ()).map_err(error_of) });
+        Ok(Appended { base, committed })
     }
 }
 
-fn read_slices(slices: &[FileSlice]) -> io::Result<Bytes> {
-    let mut read = Vec::new();
-    for slice in slices {
-        let from = read.len();
-        let length = usize::try_from(slice.length).map_err(io::Error::other)?;
-        read.resize(from + length, 0);
-        let room = read.get_mut(from..).unwrap_or_default();
-        slice.file.read_exact_at(room, slice.position)?;
-    }
-    Ok(Bytes::from(read))
-}
-
-/// What a coordinator makes of an error below it (`CoordinatorRuntime` and `GroupCoordinatorService` of Kafka).
-fn translate(error: &replica::Error) -> Error {
+/// What a failed write means for a coordinator's clients (`CoordinatorOperationExceptionHelper`): look for the
+/// coordinator again, or try again here.
+fn error_of(error: replica::Error) -> Error {
     match error {
         replica::Error::NotLeaderOrFollower
-        | replica::Error::UnknownTopicOrPartition
-        | replica::Error::UnknownTopicId
-        | replica::Error::Offline
         | replica::Error::FencedLeaderEpoch { .. }
-        | replica::Error::UnknownLeaderEpoch { .. } => Error::NotCoordinator,
-        _ => Error::NotAvailable,
+        | replica::Error::UnknownLeaderEpoch { .. }
+        | replica::Error::Offline
+        | replica::Error::Log(_) => Error::NotCoordinator,
+        other => {
+            tracing::warn!(error = %other, "coordinator cannot commit");
+            Error::NotAvailable
+        }
     }
 }

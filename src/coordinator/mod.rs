@@ -9,9 +9,10 @@
 
 mod batch;
 pub mod error;
+pub mod follow;
 pub mod internal_topic;
 pub mod journal;
-pub mod led_partition;
+mod led_partition;
 pub mod load;
 pub mod machine;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tests;
 pub mod timer;
 
 pub use error::Error;
+pub use follow::Follow;
 pub use internal_topic::InternalTopic;
 pub use journal::Journal;
 pub use led_partition::LedPartition;

@@ -55,6 +55,7 @@ struct Shared<M: Machine> {
     tasks: Mutex<Tasks>,
     /// Counts the partitions that came.
     came: watch::Sender<u64>,
+    stopped: Shutdown,
 }
 
 struct Handle<M: Machine> {
@@ -70,7 +71,9 @@ impl<M: Machine> Runtime<M> {
         let tasks = Mutex::new(Tasks::new(options.name));
         let partitions = Mutex::new(BTreeMap::new());
         let came = watch::Sender::new(0);
-        Runtime { shared: Arc::new(Shared { options, clock, partitions, tasks, came }) }
+        Runtime {
+            shared: Arc::new(Shared { options, clock, partitions, tasks, came, stopped: Shutdown::new() }),
+        }
     }
 
     /// Begins to coordinate a partition: loads the log into what `fresh` makes and then takes commands. A
@@ -83,6 +86,9 @@ impl<M: Machine> Runtime<M> {
         fresh: impl Fn() -> M + Send + Sync + 'static,
     ) {
         let mut partitions = self.shared.partitions.lock();
+        if self.shared.stopped.is_triggered() {
+            return;
+        }
         if partitions.get(&index).is_some_and(|handle| handle.epoch >= epoch && !handle.commands.is_closed())
         {
             return;
@@ -148,8 +154,9 @@ impl<M: Machine> Runtime<M> {
         wait.await.unwrap_or(Err(Error::NotCoordinator))
     }
 
-    /// Ends all tasks and waits for them.
+    /// Ends all tasks, for good, and waits for them.
     pub async fn stop(&self) {
+        self.shared.stopped.trigger();
         let partitions = std::mem::take(&mut *self.shared.partitions.lock());
         for handle in partitions.values() {
             handle.resign.trigger();

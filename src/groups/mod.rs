@@ -12,6 +12,7 @@ mod expire;
 pub mod machine;
 mod offsets;
 pub mod record;
+mod running;
 pub mod service;
 pub mod settings;
 mod show;
@@ -21,6 +22,7 @@ mod wire;
 mod tests;
 
 pub use machine::Groups;
+pub use running::Running;
 pub use service::Service;
 pub use settings::Settings;
 pub use wire::Malformed;

@@ -86,8 +86,12 @@ impl Service {
         &self.runtime
     }
 
+    pub(crate) fn publisher(&self) -> &Publisher {
+        &self.publisher
+    }
+
     /// An empty machine, to load a partition's log into.
-    pub fn fresh(&self) -> impl Fn() -> Groups + Send + std::marker::Sync + 'static {
+    pub fn fresh(&self) -> impl Fn() -> Groups + Clone + Send + std::marker::Sync + use<> {
         let settings = Arc::clone(&self.settings);
         move || Groups::new(Arc::clone(&settings))
     }

@@ -21,8 +21,6 @@ use crate::metrics;
 use crate::net;
 use crate::replica::Replicas;
 use crate::server::Error;
-use crate::server::coordinate;
-use crate::server::coordinate::Coordination;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +57,7 @@ pub struct Server {
     pub(super) listeners: Vec<Task<()>>,
     /// Ends everything below the connections.
     pub(super) below: Shutdown,
-    pub(super) coordination: Task<()>,
+    pub(super) coordination: groups::Running,
     pub(super) groups: groups::Service,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
@@ -123,13 +121,9 @@ async fn start_in(
         Replicas::start(dirs.clone(), publisher.clone(), Arc::clone(&config), clock.clone(), below.clone())
             .await;
     let groups = groups::Service::new(&config, publisher.clone(), clock.clone());
-    let coordination = Coordination {
-        replicas: Arc::clone(&replicas),
-        groups: groups.clone(),
-        clock: clock.clone(),
-        commit_timeout: Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0)),
-    };
-    let coordination = coordinate::follow(coordination, below.clone());
+    let commit_timeout = Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0));
+    let coordination =
+        groups::Running::start(&groups, Arc::clone(&replicas), clock.clone(), commit_timeout, &below);
     let metrics = metrics::Registry::new();
     let broker = Arc::new(Broker {
         config: Arc::clone(&config),

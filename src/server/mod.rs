@@ -5,7 +5,6 @@
 //! one process do not meet. Never: a rule of any room. Called by: `cli/`, and tests that want a whole broker.
 
 mod boot;
-mod coordinate;
 mod error;
 mod shutdown;
 

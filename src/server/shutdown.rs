@@ -37,7 +37,7 @@ impl Server {
         self.groups.runtime().stop().await;
         self.below.trigger();
         let below = async {
-            self.coordination.join().await;
+            self.coordination.ended().await;
             self.replicas.ended().await;
             self.local.ended().await;
         };

@@ -55,6 +55,17 @@ fn everyone_gets_what_the_leader_gave() {
 }
 
 #[test]
+fn a_part_of_the_generation_before_is_not_given_again() {
+    let mut trial = Trial::new(settings());
+    trial.stable(&[("a", None), ("b", None)]);
+    trial.send(join("a").known().build());
+    trial.send(join("b").known().build());
+    trial.send(sync("a", 2, vec![(text("a"), part("a"))]));
+    let ticket = trial.send(sync("b", 2, Vec::new()));
+    assert_eq!(trial.synced(ticket).unwrap().assignment, Bytes::new());
+}
+
+#[test]
 fn a_member_that_does_not_rejoin_in_time_is_left_behind() {
     let mut trial = Trial::new(settings());
     trial.stable(&[("a", None), ("b", None)]);

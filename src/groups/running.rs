@@ -1,0 +1,83 @@
+//! The tasks beside the machines: which partitions are led, and which topics are gone.
+
+use crate::base::TopicId;
+use crate::cluster::Delta;
+use crate::cluster::Publisher;
+use crate::coordinator::follow::Follow;
+use crate::groups::Service;
+use crate::groups::service::TOPIC;
+use crate::io::Clock;
+use crate::io::Shutdown;
+use crate::io::task;
+use crate::io::task::Task;
+use crate::replica::Replicas;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The tasks of a [`Service`]; they end on the shutdown they were given.
+#[must_use = "a task without an owner is not allowed"]
+pub struct Running {
+    leadership: Task<()>,
+    deletions: Task<()>,
+}
+
+impl Running {
+    /// Coordinates what this broker leads of the topic, and follows changes.
+    pub fn start(
+        service: &Service,
+        replicas: Arc<Replicas>,
+        clock: Clock,
+        commit_timeout: Duration,
+        shutdown: &Shutdown,
+    ) -> Running {
+        let follow = Follow {
+            runtime: service.runtime().clone(),
+            topic: TOPIC,
+            replicas,
+            clock,
+            commit_timeout,
+            fresh: service.fresh(),
+        };
+        // What is led already is known before the first request comes.
+        let led = follow.replicas.leadership(TOPIC).borrow().clone();
+        follow.act(&led);
+        let deletions = forget_deleted_topics(service.clone(), service.publisher().clone(), shutdown.clone());
+        Running {
+            leadership: task::spawn("group leadership", follow.run(shutdown.clone())),
+            deletions: task::spawn("group deletions", deletions),
+        }
+    }
+
+    /// Waits until both have ended, and all that they ran.
+    pub async fn ended(self) {
+        self.deletions.join().await;
+        self.leadership.join().await;
+    }
+}
+
+/// Removes the offsets of topics that were deleted.
+async fn forget_deleted_topics(service: Service, publisher: Publisher, shutdown: Shutdown) {
+    let mut images = publisher.watch();
+    let mut before = images.borrow_and_update().clone();
+    loop {
+        tokio::select! {
+            biased;
+            () = shutdown.triggered() => return,
+            changed = images.changed() => if changed.is_err() { return },
+        }
+        let now = images.borrow_and_update().clone();
+        let deleted: Vec<(Arc<str>, TopicId)> = Delta::between(&before, &now)
+            .deleted
+            .iter()
+            .map(|topic| (topic.name.clone(), topic.id))
+            .collect();
+        before = now;
+        if !deleted.is_empty() {
+            tokio::select! {
+                biased;
+                () = shutdown.triggered() => return,
+                () = service.topics_deleted(&deleted) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! The service over real logs: images published by hand, restarts on the same folder.
+
+use super::*;
+use crate::base::BrokerId;
+use crate::base::LeaderEpoch;
+use crate::base::PartitionIndex;
+use crate::cluster::Image;
+use crate::cluster::Publisher;
+use crate::cluster::records::PartitionChangeRecord;
+use crate::cluster::records::PartitionRecord;
+use crate::cluster::records::RemoveTopicRecord;
+use crate::cluster::records::TopicRecord;
+use crate::config::ServerConfig;
+use crate::groups::Running;
+use crate::groups::Service;
+use crate::groups::service::TOPIC;
+use crate::io::Clock;
+use crate::io::Shutdown;
+use crate::io::disk::Disk;
+use crate::log::Dirs;
+use crate::log::Threads;
+use crate::replica::Replicas;
+use uuid::Uuid;
+
+const NODE: BrokerId = BrokerId(1);
+const LONG: Duration = Duration::from_secs(30);
+
+/// A broker without connections.
+struct Node {
+    service: Service,
+    running: Running,
+    replicas: Arc<Replicas>,
+    publisher: Publisher,
+    dirs: Dirs,
+    clock: Clock,
+    shutdown: Shutdown,
+}
+
+impl Node {
+    async fn start(folder: &tempfile::TempDir, image: Image) -> Node {
+        let set = [
+            ("log.dirs", folder.path().to_str().unwrap()),
+            ("node.id", "1"),
+            ("group.initial.rebalance.delay.ms", "0"),
+        ];
+        let set: BTreeMap<String, String> =
+            set.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
+        let (clock, shutdown) = (Clock::system(), Shutdown::new());
+        let dirs =
+            Dirs::open(Disk::system(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own)
+                .unwrap();
+        let publisher = Publisher::new(image);
+        let service = Service::new(&config, publisher.clone(), clock.clone());
+        let replicas =
+            Replicas::start(dirs.clone(), publisher.clone(), config, clock.clone(), shutdown.clone()).await;
+        let running = Running::start(&service, replicas.clone(), clock.clone(), LONG, &shutdown);
+        Node { service, running, replicas, publisher, dirs, clock, shutdown }
+    }
+
+    /// Publishes a changed image and waits until the partitions follow it.
+    async fn change(&self, change: impl FnOnce(&mut Image)) {
+        let mut image = self.publisher.current().as_ref().clone();
+        change(&mut image);
+        let end = Offset(image.offset.0 + 1);
+        image.advance(end, LeaderEpoch(1));
+        self.publisher.publish(image);
+        self.clock.timeout(LONG, self.replicas.applied(end)).await.unwrap();
+    }
+
+    async fn stop(self) -> Image {
+        self.shutdown.trigger();
+        self.running.ended().await;
+        self.replicas.ended().await;
+        self.dirs.close(1);
+        self.publisher.current().as_ref().clone()
+    }
+
+    async fn fetch(&self) -> Result<i64, ErrorCode> {
+        let topics = Some(vec![FetchTopic { name: text("t"), id: TopicId::ZERO, partitions: vec![0] }]);
+        let fetch = Fetch { group: text(GROUP), topics, require_stable: true };
+        self.service.fetch(fetch).await.map(|topics| topics[0].partitions[0].offset)
+    }
+
+    /// The first answer that is as wanted: what follows an image follows it a moment later.
+    async fn fetches(&self, wanted: Result<i64, ErrorCode>) {
+        let wait = async {
+            while self.fetch().await != wanted {
+                tokio::task::yield_now().await;
+            }
+        };
+        self.clock.timeout(LONG, wait).await.expect("the offset is read as wanted");
+    }
+}
+
+fn id(number: u128) -> TopicId {
+    TopicId(Uuid::from_u128(number))
+}
+
+fn add_topic(image: &mut Image, name: &str, number: u128, partitions: i32) {
+    image.apply(&TopicRecord { name: name.to_owned(), topic_id: id(number) }.into()).unwrap();
+    for index in 0..partitions {
+        let record = PartitionRecord {
+            partition_id: PartitionIndex(index),
+            topic_id: id(number),
+            replicas: vec![NODE],
+            isr: vec![NODE],
+            removing_replicas: Vec::new(),
+            adding_replicas: Vec::new(),
+            leader: NODE,
+            leader_epoch: LeaderEpoch(0),
+            partition_epoch: 0,
+            directories: vec![Uuid::nil()],
+            leader_recovery_state: 0,
+            eligible_leader_replicas: None,
+            last_known_elr: None,
+        };
+        image.apply(&record.into()).unwrap();
+    }
+}
+
+fn image() -> Image {
+    let mut image = Image::empty("cluster");
+    add_topic(&mut image, TOPIC, 20, 3);
+    add_topic(&mut image, "t", 21, 1);
+    image
+}
+
+#[tokio::test]
+async fn groups_and_offsets_live_through_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder, image()).await;
+    let Command::Join(join) = join_as("", Some("i")).build() else { panic!() };
+    let joined = node.service.join(*join.clone()).await;
+    assert_eq!((joined.error, joined.generation), (ErrorCode::None, 1));
+    let Command::Sync(request) = sync(&joined.member_id, 1, vec![(joined.member_id.clone(), part("i"))])
+    else {
+        panic!()
+    };
+    assert_eq!(node.service.sync(*request).await.assignment, part("i"));
+    for offset in 0..50 {
+        let mut request = commit(&joined.member_id, 1);
+        request.topics[0].partitions[0].offset = offset;
+        assert_eq!(node.service.commit(request).await, Ok(vec![vec![ErrorCode::None]]));
+    }
+    let image = node.stop().await;
+    let node = Node::start(&folder, image).await;
+    assert_eq!(node.fetch().await, Ok(49));
+    let back = node.service.join(*join).await;
+    assert_eq!((back.error, back.generation, back.skip_assignment), (ErrorCode::None, 1, true));
+    let Command::Sync(request) = sync(&back.member_id, 1, Vec::new()) else { panic!() };
+    assert_eq!(node.service.sync(*request).await.assignment, part("i"));
+    let image = node.stop().await;
+    let node = Node::start(&folder, image).await;
+    let listed = node.service.list(&List::default()).await.unwrap();
+    assert_eq!(listed.len(), 1);
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn a_partition_that_is_led_elsewhere_for_a_while_is_read_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder, image()).await;
+    node.service.commit(commit("", -1)).await.unwrap();
+    let index = node.service.partition_of(GROUP);
+    for (leader, wanted) in [(BrokerId(2), Err(ErrorCode::NotCoordinator)), (NODE, Ok(5))] {
+        let mut change = PartitionChangeRecord::new(id(20), index);
+        change.leader = leader;
+        node.change(|image| image.apply(&change.into()).unwrap()).await;
+        node.fetches(wanted).await;
+    }
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn the_topic_may_come_later_and_offsets_of_a_deleted_topic_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder, Image::empty("cluster")).await;
+    assert_eq!(node.fetch().await, Err(ErrorCode::NotCoordinator));
+    node.change(|now| *now = image()).await;
+    node.fetches(Ok(-1)).await;
+    node.service.commit(commit("", -1)).await.unwrap();
+    assert_eq!(node.fetch().await, Ok(5));
+    node.change(|image| image.apply(&RemoveTopicRecord { topic_id: id(21) }.into()).unwrap()).await;
+    node.fetches(Ok(-1)).await;
+    let image = node.stop().await;
+    let node = Node::start(&folder, image).await;
+    assert_eq!(node.fetch().await, Ok(-1));
+    node.stop().await;
+}
+
+#[tokio::test]
+async fn requests_for_many_groups_are_answered_in_their_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder, image()).await;
+    let ids: Vec<Arc<str>> = (0..30).map(|number| text(&format!("group-{number}"))).collect();
+    for id in ids.iter().step_by(2) {
+        node.service.commit(Commit { group: id.clone(), ..commit("", -1) }).await.unwrap();
+    }
+    let shown = node.service.describe(&ids).await;
+    let exists: Vec<bool> = shown.into_iter().map(|one| one.unwrap().is_some()).collect();
+    assert!(exists.iter().enumerate().all(|(place, exists)| *exists == (place % 2 == 0)));
+    let codes = node.service.delete(&ids).await;
+    for (place, code) in codes.into_iter().enumerate() {
+        assert_eq!(code, if place % 2 == 0 { ErrorCode::None } else { ErrorCode::GroupIdNotFound });
+    }
+    assert!(node.service.list(&List::default()).await.unwrap().is_empty());
+    node.stop().await;
+}
