@@ -6,8 +6,10 @@ use crate::broker::FetchSessions;
 use crate::broker::ProducerIds;
 use crate::cluster::Local;
 use crate::cluster::Opening;
+use crate::cluster::Publisher;
 use crate::config::HostPort;
 use crate::config::ListenerConfig;
+use crate::config::NetworkSettings;
 use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
@@ -24,6 +26,7 @@ use crate::server::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tracing::warn;
 
 /// What a broker stands on: the machine, or a simulated one.
 #[derive(Clone, Debug)]
@@ -137,8 +140,9 @@ async fn start_in(
         metrics: metrics.broker(),
     });
     let connections = Shutdown::new();
+    let network = network_settings(&config, local.publisher());
     let service =
-        net::Service::new(broker, &config.network, clock.clone(), connections.clone(), metrics.net()).await;
+        net::Service::new(broker, &network, clock.clone(), connections.clone(), metrics.net()).await;
     let listening = listening(&bound, &listeners);
     let tasks = bound.into_iter().map(|bound| service.serve(bound)).collect();
     Ok(Server {
@@ -195,6 +199,19 @@ async fn open_metadata(
         shutdown: below.clone(),
     };
     Ok(Local::open(dirs, opening).await?)
+}
+
+/// The network's settings with what was changed while the broker ran before.
+fn network_settings(config: &ServerConfig, publisher: &Publisher) -> NetworkSettings {
+    let image = publisher.current();
+    let changed = config.with_dynamic(image.broker_configs(None), image.broker_configs(Some(config.node_id)));
+    match changed {
+        Ok(changed) => changed.network,
+        Err(invalid) => {
+            warn!(%invalid, "settings in the metadata log do not fit; those of the start count");
+            config.network.clone()
+        }
+    }
 }
 
 fn listening(bound: &[net::Bound], listeners: &[ListenerConfig]) -> Vec<Listening> {

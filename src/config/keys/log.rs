@@ -54,7 +54,6 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Long, "log.cleaner.delete.retention.ms", Some("86400000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `delete.retention.ms`."),
     Definition::new(Kind::Boolean, "log.cleaner.enable", Some("true")).doc("Whether logs are compacted."),
     Definition::new(Kind::Double, "log.cleaner.io.buffer.load.factor", Some("0.9"))
@@ -70,17 +69,14 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Long, "log.cleaner.max.compaction.lag.ms", Some("9223372036854775807"))
         .at_least(1)
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `max.compaction.lag.ms`."),
     Definition::new(Kind::Double, "log.cleaner.min.cleanable.ratio", Some("0.5"))
         .range(Range::Fraction(0.0, 1.0))
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `min.cleanable.dirty.ratio`."),
     Definition::new(Kind::Long, "log.cleaner.min.compaction.lag.ms", Some("0"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `min.compaction.lag.ms`."),
     Definition::new(Kind::Int, "log.cleaner.threads", Some("1"))
         .at_least(0)
@@ -154,7 +150,6 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Default of a topic's `message.timestamp.type`."),
     Definition::new(Kind::Boolean, "log.preallocate", Some("false"))
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `preallocate`."),
     Definition::new(Kind::Long, "log.retention.bytes", Some("-1"))
         .mode(Mode::ClusterWide)
@@ -222,5 +217,6 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "num.recovery.threads.per.data.dir", Some("2"))
         .at_least(1)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Threads that recover logs after a crash, for each folder."),
 ];

@@ -108,10 +108,8 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .doc("How often an idle controller writes a record that shows that it is there."),
     Definition::new(Kind::Long, "metadata.max.retention.bytes", Some("104857600"))
-        .used()
         .doc("Space for the metadata log and its snapshots before old ones go."),
     Definition::new(Kind::Long, "metadata.max.retention.ms", Some("604800000"))
-        .used()
         .doc("How long the metadata log and its snapshots stay."),
     Definition::new(Kind::Int, "node.id", Some("1")).at_least(0).used().doc(
         "The number of this node in its cluster. It is written into the data folders; another number \
@@ -127,7 +125,6 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("How long a start may take."),
     Definition::new(Kind::Boolean, "unclean.leader.election.enable", Some("false"))
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `unclean.leader.election.enable`."),
     Definition::new(Kind::Long, "unclean.leader.election.interval.ms", Some("300000"))
         .at_least(1)

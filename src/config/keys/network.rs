@@ -53,21 +53,30 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Most new connections in a second; more have to wait."),
+        .doc(
+            "Most new connections in a second; more have to wait. A change while the broker runs counts \
+         at its next start.",
+        ),
     Definition::new(Kind::Int, "max.connections", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Most connections of the broker; more are closed at once."),
+        .doc(
+            "Most connections of the broker; more are closed at once. A change while the broker runs \
+         counts at its next start.",
+        ),
     Definition::new(Kind::Int, "max.connections.per.ip", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Most connections from one address."),
+        .doc("Most connections from one address. A change while the broker runs counts at its next start."),
     Definition::new(Kind::String, "max.connections.per.ip.overrides", Some(""))
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Other limits for single addresses, as `HOST:COUNT` separated by commas."),
+        .doc(
+            "Other limits for single addresses, as `HOST:COUNT` separated by commas. A change while the \
+         broker runs counts at its next start.",
+        ),
     Definition::new(Kind::Int, "max.incremental.fetch.session.cache.slots", Some("1000"))
         .at_least(0)
         .used()
@@ -92,7 +101,6 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(1)
         .doc("Requests in work before connections are not read any more."),
     Definition::new(Kind::Int, "request.timeout.ms", Some("30000"))
-        .used()
         .doc("How long this broker waits for an answer of another one."),
     Definition::new(Kind::Long, "socket.connection.setup.timeout.max.ms", Some("30000"))
         .doc("Longest time that connecting to another broker may take after failures."),

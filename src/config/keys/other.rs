@@ -7,7 +7,7 @@ use crate::config::define::Kind;
 use crate::config::define::Mode;
 
 pub(super) const KEYS: &[Definition] = &[
-    Definition::new(Kind::Class, "alter.config.policy.class.name", None).doc(
+    Definition::new(Kind::Class, "alter.config.policy.class.name", None).used().doc(
         "Java class that may refuse changes of settings. Classes cannot be loaded, so a value stops \
          the start.",
     ),
@@ -15,14 +15,16 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(1)
         .mode(Mode::ClusterWide)
         .doc("Threads for upkeep. Work here shares one pool of as many threads as there are cores."),
-    Definition::new(Kind::Class, "client.quota.callback.class", None).doc(
+    Definition::new(Kind::Class, "client.quota.callback.class", None).used().doc(
         "Java class that sets limits for clients. Classes cannot be loaded, so a value stops the \
          start.",
     ),
     Definition::new(Kind::List, "config.providers", Some(""))
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Sources of values outside the file. None are there, so a value stops the start."),
     Definition::new(Kind::Class, "create.topic.policy.class.name", None)
+        .used()
         .doc("Java class that may refuse new topics. Classes cannot be loaded, so a value stops the start."),
     Definition::new(Kind::Int, "kafka.metrics.polling.interval.secs", Some("10"))
         .at_least(1)

@@ -14,12 +14,10 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Long, "log.local.retention.bytes", Some("-2"))
         .at_least(-2)
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `local.retention.bytes`."),
     Definition::new(Kind::Long, "log.local.retention.ms", Some("-2"))
         .at_least(-2)
         .mode(Mode::ClusterWide)
-        .used()
         .doc("Default of a topic's `local.retention.ms`."),
     Definition::new(Kind::Long, "log.remote.copy.lag.bytes", Some("-1"))
         .at_least(-1)
@@ -126,7 +124,7 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::String, "remote.log.storage.manager.impl.prefix", Some("rsm.config."))
         .range(Range::NotEmpty)
         .doc("What the settings of that class begin with."),
-    Definition::new(Kind::Boolean, "remote.log.storage.system.enable", Some("false")).doc(
+    Definition::new(Kind::Boolean, "remote.log.storage.system.enable", Some("false")).used().doc(
         "Whether old segments may live in tiered storage. That is not there yet, so `true` stops the \
          start.",
     ),

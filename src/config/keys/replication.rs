@@ -61,6 +61,7 @@ pub(super) const KEYS: &[Definition] = &[
         .used()
         .doc("How often high watermarks are written."),
     Definition::new(Kind::Long, "replica.lag.time.max.ms", Some("30000"))
+        .used()
         .doc("A follower that has not caught up for this long is not in sync any more."),
     Definition::new(Kind::String, "replica.selector.class", None)
         .doc("Java class that picks the replica a consumer reads from."),
