@@ -47,7 +47,8 @@ impl Writer {
     /// Those of the stream and of files; `TimedOut` when the peer takes nothing. The stream is of no more use then.
     pub(super) async fn add(&mut self, stream: &mut Stream, response: Response) -> io::Result<()> {
         for part in response.parts {
-            if self.bytes > GATHERED_MAX {
+            // "More" must be true: the system holds the rest of a packet back for it.
+            if self.bytes > GATHERED_MAX && !part.is_empty() {
                 self.write(stream, After::More).await?;
             }
             match part {
