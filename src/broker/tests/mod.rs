@@ -1,6 +1,7 @@
 //! A whole broker without sockets: requests as the protocol crate encodes them, answers as it decodes them.
 
 mod admin;
+mod data;
 mod log_dirs;
 mod meta;
 
@@ -115,14 +116,7 @@ impl Bench {
 
     /// The answer to a request of this version.
     pub(super) async fn ask<R: Request>(&self, request: &R, version: i16) -> R::Response {
-        let mut frame = BytesMut::new();
-        let header = RequestHeader::default()
-            .with_request_api_key(R::KEY)
-            .with_request_api_version(version)
-            .with_correlation_id(7);
-        header.encode(&mut frame, R::header_version(version)).unwrap();
-        request.encode(&mut frame, version).unwrap();
-        let mut answer = self.raw(frame.freeze()).await;
+        let mut answer = self.raw(frame(request, version)).await;
         let header = ResponseHeader::decode(
             &mut answer,
             <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version),
@@ -132,6 +126,14 @@ impl Bench {
         let response = R::Response::decode(&mut answer, version).unwrap();
         assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);
         response
+    }
+
+    /// What becomes of a request of this version, answer or not.
+    pub(super) async fn outcome<R: Request>(&self, request: &R, version: i16) -> Answer {
+        match self.broker.handle(&self.connection, frame(request, version)) {
+            Reply::Now(answer) => answer,
+            Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
+        }
     }
 
     async fn raw(&self, frame: Bytes) -> Bytes {
@@ -148,7 +150,11 @@ impl Bench {
         for part in response.parts {
             match part {
                 Part::Bytes(part) => bytes.put(part),
-                Part::File(_) => panic!("a file in an answer without records"),
+                Part::File(slice) => {
+                    let mut read = vec![0; usize::try_from(slice.length).unwrap()];
+                    slice.file.read_exact_at(&mut read, slice.position).unwrap();
+                    bytes.put(read.as_slice());
+                }
             }
         }
         bytes.freeze().slice(4..)
@@ -159,4 +165,15 @@ impl Bench {
         let api = versions::api(key).unwrap();
         api.min..=api.max
     }
+}
+
+fn frame<R: Request>(request: &R, version: i16) -> Bytes {
+    let mut frame = BytesMut::new();
+    let header = RequestHeader::default()
+        .with_request_api_key(R::KEY)
+        .with_request_api_version(version)
+        .with_correlation_id(7);
+    header.encode(&mut frame, R::header_version(version)).unwrap();
+    request.encode(&mut frame, version).unwrap();
+    frame.freeze()
 }
