@@ -24,7 +24,7 @@ REQUESTS = {
     "http": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "tls": bytes.fromhex("16030100f1010000ed0303") + b"\x55" * 200,
     "half a frame": struct.pack(">i", 500) + b"\0\3\0\4",
-    "noise": bytes((i * 7919) % 256 for i in range(4096)),
+    "noise": bytes((i * 7919 + 97) % 256 for i in range(4096)),
 }
 CONNECTIONS = 600
 
