@@ -7,6 +7,7 @@ use crate::coordinator::journal::Appended;
 use crate::coordinator::journal::Committing;
 use crate::coordinator::journal::Journal;
 use crate::record::CheckedBatch;
+use crate::record::walk;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -39,6 +40,20 @@ impl Memory {
             lose_commits: false,
         };
         Memory { state: Arc::new(Mutex::new(state)), committed: Arc::new(watch::Sender::new(i64::MAX)) }
+    }
+
+    /// A log that holds these batches.
+    pub(crate) fn holding(bytes: &[u8]) -> Memory {
+        let memory = Memory::new();
+        let mut state = memory.state.lock();
+        state.bytes = bytes.to_vec();
+        for found in walk(bytes) {
+            let (at, header) = found.unwrap();
+            state.starts.push((header.base_offset, at));
+            state.end = header.last_offset() + 1;
+        }
+        drop(state);
+        memory
     }
 
     pub(crate) fn write(&self, batch: &CheckedBatch) -> Offset {

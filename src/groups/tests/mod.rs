@@ -24,6 +24,7 @@ use trial::{subscription, sync, text};
 
 mod cases;
 mod generations;
+mod golden;
 mod service;
 mod simulation;
 mod storage;

@@ -1,0 +1,68 @@
+//! A segment of `__consumer_offsets` that Apache Kafka 4.4 wrote: a static member of a classic group whose
+//! session ended, a classic group that has left, and a consumer of the newer protocol (KIP-848); each read `gold` to its end.
+//!
+//! Made with `kafka-broker start DIR PORT offsets.topic.num.partitions=1`, then three records in the two partitions
+//! of `gold`, `kcat -G classic-group gold -X group.instance.id=static-1 -X client.id=golden`, `kcat -G classic-two`,
+//! and `kafka-console-consumer --group modern-group --command-property group.protocol=consumer`.
+
+use super::*;
+use crate::coordinator::load::load;
+use crate::coordinator::machine::Entry;
+use crate::coordinator::memory::Memory;
+use crate::record::records;
+use crate::record::walk;
+
+const SEGMENT: &[u8] = include_bytes!("kafka-4.4-consumer-offsets.log");
+
+#[tokio::test]
+async fn kafkas_own_log_is_read() {
+    let settings = Arc::new(settings());
+    let (machine, end) = load(Groups::new(settings), &Memory::holding(SEGMENT), 500).await.unwrap();
+    assert!(end > Offset(20), "{end}");
+    let offset =
+        |group: &str, partition| machine.offsets().get(group, "gold", partition).map(|one| one.value.offset);
+    for group in ["classic-group", "classic-two", "modern-group"] {
+        assert_eq!((offset(group, 0), offset(group, 1)), (Some(2), Some(1)), "{group}");
+    }
+    assert_eq!(machine.group("classic-group").unwrap().state.name(), "Empty", "its session ended");
+    assert_eq!(machine.group("classic-two").unwrap().state.name(), "Empty");
+}
+
+#[tokio::test]
+async fn every_beginning_of_kafkas_log_is_read_as_the_group_stood_then() {
+    let mut states = Vec::new();
+    for found in walk(SEGMENT) {
+        let (at, header) = found.unwrap();
+        let log = Memory::holding(&SEGMENT[..at + header.total_size()]);
+        let (machine, _) = load(Groups::new(Arc::new(settings())), &log, 500).await.unwrap();
+        let Some(group) = machine.group("classic-group") else { continue };
+        states.push(group.state.name());
+        if let Some(member) = group.members().next() {
+            assert_eq!((group.protocol.as_deref(), group.size()), (Some("range"), 1));
+            assert_eq!((member.instance_id.as_deref(), &*member.client_id), (Some("static-1"), "golden"));
+            assert!(group.is_subscribed("gold") && !group.is_subscribed("other"));
+        }
+    }
+    states.dedup();
+    assert_eq!(states, ["Empty", "Stable", "Empty"]);
+}
+
+#[test]
+fn what_kafka_wrote_is_what_we_would_write() {
+    let (mut same, mut other) = (0, 0);
+    for found in walk(SEGMENT) {
+        let (at, header) = found.unwrap();
+        for record in records(&SEGMENT[at..at + header.total_size()], 1 << 20).unwrap() {
+            let record = record.unwrap();
+            let entry = Entry { key: record.key.unwrap(), value: record.value };
+            match Record::read(&entry).unwrap() {
+                Some(read) => {
+                    assert_eq!(read.write(), entry);
+                    same += 1;
+                }
+                None => other += 1,
+            }
+        }
+    }
+    assert!(same >= 8 && other >= 5, "{same} records of classic groups and offsets, {other} of newer groups");
+}
