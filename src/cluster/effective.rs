@@ -8,6 +8,7 @@ use crate::config::Mode;
 use crate::config::ServerConfig;
 use crate::config::TopicConfig;
 use crate::config::broker_keys;
+use crate::config::client_metrics_keys;
 use crate::config::group_keys;
 use crate::config::topic_keys;
 use std::borrow::Cow;
@@ -171,38 +172,42 @@ pub fn default_broker_entries(image: &Image) -> Vec<ConfigEntry> {
 /// All settings of a group, sorted by name.
 pub fn group_entries(config: &ServerConfig, image: &Image, group: &str) -> Vec<ConfigEntry> {
     let merged = server_config(config, image);
+    let layers = Layers { config, image };
     let own = image.group_configs(group);
     let mut entries = Vec::with_capacity(group_keys().len());
     for definition in group_keys().iter().filter(|definition| !definition.internal) {
         let set = own.get(definition.name);
-        let source = if set.is_some() { ConfigSource::Group } else { ConfigSource::Default };
-        let broker_value = || definition.synonyms.iter().find_map(|synonym| merged.get(synonym.name));
+        let broker_name = definition.synonyms.first().map(|synonym| synonym.name);
         let value = set
             .map(|set| shown(definition, set))
-            .or_else(broker_value)
+            .or_else(|| broker_name.and_then(|name| merged.get(name)))
             .or_else(|| definition.default.map(str::to_owned));
-        let synonyms = vec![synonym(definition.name, value.clone(), source)];
+        let mut synonyms = Vec::new();
+        if set.is_some() {
+            synonyms.push(synonym(definition.name, value.clone(), ConfigSource::Group));
+        }
+        match broker_name {
+            Some(name) => synonyms.extend(layers.synonyms(name)),
+            None if set.is_none() => {
+                synonyms.push(synonym(definition.name, value.clone(), ConfigSource::Default));
+            }
+            None => {}
+        }
         entries.push(entry(definition, value, synonyms, false));
     }
     entries
 }
 
-/// The settings that a metrics subscription has, sorted by name.
+/// All settings of a metrics subscription, sorted by name.
 pub fn client_metrics_entries(image: &Image, subscription: &str) -> Vec<ConfigEntry> {
     let own = image.configs().get(ResourceType::ClientMetrics, subscription);
-    let mut entries = Vec::with_capacity(own.len());
-    for (name, value) in own {
-        entries.push(ConfigEntry {
-            name: name.clone(),
-            value: Some(value.clone()),
-            source: ConfigSource::ClientMetrics,
-            sensitive: false,
-            read_only: false,
-            synonyms: Vec::new(),
-            definition: crate::config::client_metrics_keys()
-                .iter()
-                .find(|definition| definition.name == name),
-        });
+    let mut entries = Vec::with_capacity(client_metrics_keys().len());
+    for definition in client_metrics_keys() {
+        let set = own.get(definition.name).map(|set| shown(definition, set));
+        let source = if set.is_some() { ConfigSource::ClientMetrics } else { ConfigSource::Default };
+        let value = set.or_else(|| definition.default.map(str::to_owned));
+        let entry = entry(definition, value, Vec::new(), false);
+        entries.push(ConfigEntry { source, ..entry });
     }
     entries
 }

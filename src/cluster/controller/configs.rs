@@ -136,7 +136,7 @@ fn resource(situation: &Situation<'_>, asked: &AlterResource) -> Result<ConfigRe
     let incremental = matches!(asked.change, ConfigChange::Each(_));
     match kind {
         Some(ResourceType::BrokerLogger) if incremental => {
-            check_broker_name(situation, &asked.name)?;
+            check_logger(situation, asked)?;
             Err(invalid("Log levels cannot be changed while the broker runs."))
         }
         None | Some(ResourceType::BrokerLogger) => {
@@ -159,6 +159,21 @@ fn check_broker_name(situation: &Situation<'_>, name: &str) -> Result<(), Refusa
             Err(invalid(format!("Unexpected broker id, expected {node}, but received {name}")))
         }
         Ok(_) => Ok(()),
+    }
+}
+
+/// The one logger is the root; its level is fixed at the start.
+fn check_logger(situation: &Situation<'_>, asked: &AlterResource) -> Result<(), Refusal> {
+    let node = situation.config.node_id;
+    if asked.name != node.to_string() {
+        return Err(invalid(format!("Unexpected node id. Expected {node}, but received {}", asked.name)));
+    }
+    let ConfigChange::Each(operations) = &asked.change else { return Ok(()) };
+    match operations.iter().find(|operation| operation.key != "root") {
+        Some(unknown) => {
+            Err(Refusal::new(ErrorCode::InvalidConfig, format!("Logger {} does not exist!", unknown.key)))
+        }
+        None => Ok(()),
     }
 }
 
@@ -255,7 +270,8 @@ fn check(situation: &Situation<'_>, resource: &ConfigResource, wanted: &Settings
             }
             check_values(group_keys(), wanted, |name| {
                 Refusal::new(ErrorCode::InvalidConfig, format!("Unknown group config name: {name}"))
-            })
+            })?;
+            check_group_ranges(situation, wanted)
         }
         ResourceType::ClientMetrics => {
             if resource.name.is_empty() {
@@ -263,7 +279,8 @@ fn check(situation: &Situation<'_>, resource: &ConfigResource, wanted: &Settings
             }
             check_values(client_metrics_keys(), wanted, |name| {
                 invalid(format!("Unknown client metrics configuration: {name}"))
-            })
+            })?;
+            check_metrics(wanted)
         }
         ResourceType::BrokerLogger => Err(invalid(format!("Unknown resource type {}", resource.kind.name()))),
     }
@@ -284,6 +301,60 @@ fn check_values(
     Ok(())
 }
 
+/// A group's times lie between the limits that the broker sets for them, for instance `consumer.session.timeout.ms`
+/// between `group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms`.
+fn check_group_ranges(situation: &Situation<'_>, wanted: &Settings) -> Result<(), Refusal> {
+    let broker = effective::server_config(situation.config, situation.image);
+    let limit = |kind: &str, which: &str, rest: &str| -> Option<i64> {
+        broker.get(&format!("group.{kind}.{which}.{rest}"))?.parse().ok()
+    };
+    let refuse = |message: String| Err(Refusal::new(ErrorCode::InvalidConfig, message));
+    for (name, value) in wanted {
+        let Some((kind, rest)) = name.split_once('.') else { continue };
+        let (Some(min), Some(max)) = (limit(kind, "min", rest), limit(kind, "max", rest)) else { continue };
+        if value.trim().parse::<i64>().is_ok_and(|value| !(min..=max).contains(&value)) {
+            return refuse(format!("{name} must be in the range {min} to {max} inclusive."));
+        }
+    }
+    for kind in ["consumer", "share", "streams"] {
+        let value = |rest: &str| -> Option<i64> {
+            let own = wanted.get(&format!("{kind}.{rest}")).cloned();
+            own.or_else(|| broker.get(&format!("group.{kind}.{rest}")))?.trim().parse().ok()
+        };
+        let (session, heartbeat) = (value("session.timeout.ms"), value("heartbeat.interval.ms"));
+        if session.zip(heartbeat).is_some_and(|(session, heartbeat)| session <= heartbeat) {
+            return refuse(format!("{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"));
+        }
+    }
+    Ok(())
+}
+
+/// What `ClientMetricsConfigs` of Kafka checks beyond the types (KIP-714).
+fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
+    const MATCHES: [&str; 6] = [
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    ];
+    let interval = wanted.get("interval.ms").and_then(|value| value.trim().parse::<i64>().ok());
+    if let Some(interval) = interval.filter(|interval| !(100..=3_600_000).contains(interval)) {
+        return Err(invalid(format!(
+            "Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
+        )));
+    }
+    for pattern in wanted.get("match").map(String::as_str).unwrap_or_default().split(',') {
+        let known = pattern.split_once('=').is_some_and(|(name, _)| MATCHES.contains(&name.trim()));
+        if !pattern.trim().is_empty() && !known {
+            let message = format!("Illegal client matching pattern: {}", pattern.trim());
+            return Err(Refusal::new(ErrorCode::InvalidConfig, message));
+        }
+    }
+    Ok(())
+}
+
 /// Kafka refuses a broker's settings with `INVALID_REQUEST` (KAFKA-13609).
 fn check_broker(
     situation: &Situation<'_>,
@@ -297,12 +368,12 @@ fn check_broker(
     let read_only = of_mode(Mode::ReadOnly);
     if !read_only.is_empty() {
         let names = read_only.join(", ");
-        return Err(invalid(format!("Cannot update these configs dynamically: Set({names})")));
+        return Err(invalid(format!("Cannot update these configs dynamically: [{names}]")));
     }
     let per_broker = of_mode(Mode::PerBroker);
     if resource.name.is_empty() && !per_broker.is_empty() {
         return Err(invalid(format!(
-            "Cannot update these configs at default cluster level, broker id must be specified: Set({})",
+            "Cannot update these configs at default cluster level, broker id must be specified: [{}]",
             per_broker.join(", ")
         )));
     }

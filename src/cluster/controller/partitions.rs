@@ -53,11 +53,12 @@ pub fn create_partitions(
 
 fn grow(situation: &mut Situation<'_>, wanted: &MorePartitions) -> Result<Vec<Record>, Refusal> {
     let image = situation.image;
-    let topic = image.topic(&wanted.name).ok_or_else(Refusal::unknown_topic)?;
+    let topic = image.topic(&wanted.name).ok_or(Refusal { code: ErrorCode::UnknownTopicOrPartition, message: None })?;
     let existing = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
     let additional = additional(wanted, existing)?;
     if additional > super::RECORDS_PER_COMMAND_MAX {
-        return Err(Refusal::too_many_records());
+        let message = "Excessively large number of additional partitions per request.";
+        return Err(Refusal::new(ErrorCode::PolicyViolation, message));
     }
     if let Some(assignments) = &wanted.assignments
         && assignments.len() != additional

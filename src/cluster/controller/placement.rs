@@ -79,7 +79,8 @@ pub fn place(
     }
     if replicas > racks.total {
         return Err(format!(
-            "The target replication factor of {replicas} cannot be reached because only {} broker(s) are registered.",
+            "The target replication factor of {replicas} cannot be reached because only {} broker(s) are registered \
+             or some brokers have all their log directories cordoned.",
             racks.total
         ));
     }
@@ -206,7 +207,8 @@ mod tests {
             |image: &Image, factor, random: &mut Random| place(image, 1, factor, random).unwrap_err();
         assert_eq!(
             refused(&one, 3, &mut random),
-            "The target replication factor of 3 cannot be reached because only 1 broker(s) are registered."
+            "The target replication factor of 3 cannot be reached because only 1 broker(s) are registered \
+             or some brokers have all their log directories cordoned."
         );
         assert_eq!(refused(&image(&[(1, 0, true)]), 1, &mut random), "All brokers are currently fenced.");
         assert_eq!(place(&one, 2, 1, &mut random).unwrap(), [[BrokerId(1)], [BrokerId(1)]]);

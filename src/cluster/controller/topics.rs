@@ -135,7 +135,8 @@ fn place(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<Vec<Partitio
     };
     let count = usize::try_from(count).unwrap_or(0);
     if count > super::RECORDS_PER_COMMAND_MAX {
-        return Err(Refusal::too_many_records());
+        let message = "Excessively large number of partitions per request.";
+        return Err(Refusal::new(ErrorCode::PolicyViolation, message));
     }
     let placed = placement::place(situation.image, count, factor, situation.random).map_err(|message| {
         let message = format!("Unable to replicate the partition {factor} time(s): {message}");
