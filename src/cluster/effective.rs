@@ -7,6 +7,7 @@ use crate::config::Invalid;
 use crate::config::Mode;
 use crate::config::ServerConfig;
 use crate::config::TopicConfig;
+use crate::config::broker_key;
 use crate::config::broker_keys;
 use crate::config::client_metrics_keys;
 use crate::config::group_keys;
@@ -153,7 +154,7 @@ pub fn broker_entries(config: &ServerConfig, image: &Image) -> Vec<ConfigEntry> 
 pub fn default_broker_entries(image: &Image) -> Vec<ConfigEntry> {
     let mut entries = Vec::new();
     for (name, value) in image.broker_configs(None) {
-        let definition = crate::config::broker_key(name);
+        let definition = broker_key(name);
         let sensitive = definition.is_none_or(Definition::sensitive);
         let value = (!sensitive).then(|| value.clone());
         entries.push(ConfigEntry {
@@ -177,7 +178,7 @@ pub fn group_entries(config: &ServerConfig, image: &Image, group: &str) -> Vec<C
     let mut entries = Vec::with_capacity(group_keys().len());
     for definition in group_keys().iter().filter(|definition| !definition.internal) {
         let set = own.get(definition.name);
-        let broker_name = definition.synonyms.first().map(|synonym| synonym.name);
+        let broker_name = group_default(definition.name);
         let value = set
             .map(|set| shown(definition, set))
             .or_else(|| broker_name.and_then(|name| merged.get(name)))
@@ -196,6 +197,15 @@ pub fn group_entries(config: &ServerConfig, image: &Image, group: &str) -> Vec<C
         entries.push(entry(definition, value, synonyms, false));
     }
     entries
+}
+
+/// The broker's setting that gives a group's setting its default: the same name behind `group.`, but for one.
+fn group_default(name: &str) -> Option<&'static str> {
+    let broker_name = match name {
+        "streams.assignor.name" => "group.streams.assignors".to_owned(),
+        name => format!("group.{name}"),
+    };
+    broker_key(&broker_name).map(|definition| definition.name)
 }
 
 /// All settings of a metrics subscription, sorted by name.
@@ -267,7 +277,7 @@ impl Layers<'_> {
             found.extend(set.map(|value| synonym(name, Some(value.to_owned()), ConfigSource::StaticBroker)));
         }
         for name in &names {
-            let default = crate::config::broker_key(name).and_then(|definition| definition.default);
+            let default = broker_key(name).and_then(|definition| definition.default);
             found.extend(default.map(|value| synonym(name, Some(value.to_owned()), ConfigSource::Default)));
         }
         found.into_iter().skip_while(|synonym| synonym.name != name).collect()

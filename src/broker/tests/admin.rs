@@ -11,6 +11,7 @@ use kafka_protocol::messages::DeleteAclsRequest;
 use kafka_protocol::messages::DeleteTopicsRequest;
 use kafka_protocol::messages::DescribeAclsRequest;
 use kafka_protocol::messages::DescribeConfigsRequest;
+use kafka_protocol::messages::DescribeLogDirsRequest;
 use kafka_protocol::messages::IncrementalAlterConfigsRequest;
 use kafka_protocol::messages::ListConfigResourcesRequest;
 use kafka_protocol::messages::ListPartitionReassignmentsRequest;
@@ -26,6 +27,7 @@ use kafka_protocol::messages::delete_acls_request::DeleteAclsFilter;
 use kafka_protocol::messages::delete_topics_request::DeleteTopicState;
 use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResult;
+use kafka_protocol::messages::describe_log_dirs_request::DescribableLogDirTopic;
 use kafka_protocol::messages::incremental_alter_configs_request;
 
 fn topic(name: &str, partitions: i32, factor: i16) -> CreatableTopic {
@@ -281,11 +283,7 @@ async fn partitions_only_grow() {
         Some(vec![CreatePartitionsAssignment::default().with_broker_ids(brokers)])
     };
     let cases = [
-        (
-            wanted("x", 1),
-            ErrorCode::UnknownTopicOrPartition,
-            "",
-        ),
+        (wanted("x", 1), ErrorCode::UnknownTopicOrPartition, ""),
         (wanted("t", 3), ErrorCode::InvalidPartitions, "Topic already has 3 partition(s)."),
         (
             wanted("t", 2),
@@ -308,7 +306,10 @@ async fn partitions_only_grow() {
             let request =
                 CreatePartitionsRequest::default().with_topics(vec![topic.clone()]).with_timeout_ms(5000);
             let result = bench.ask(&request, version).await.results.remove(0);
-            assert_eq!((result.error_code, result.error_message.as_deref().unwrap_or_default()), (code.code(), *message));
+            assert_eq!(
+                (result.error_code, result.error_message.as_deref().unwrap_or_default()),
+                (code.code(), *message)
+            );
         }
     }
     let twice = CreatePartitionsRequest::default().with_topics(vec![wanted("t", 4), wanted("t", 5)]);
@@ -569,4 +570,31 @@ async fn reassignments_and_resources_are_listed() {
     assert_eq!(listed(Vec::new(), 1).await, (0, everything.to_vec()));
     assert_eq!(listed(vec![4], 1).await.1, [named(4, "1")]);
     assert_eq!(listed(vec![7], 1).await, (ErrorCode::UnsupportedVersion.code(), Vec::new()));
+}
+
+#[tokio::test]
+async fn log_directories_are_described_in_every_version() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "a", 2).await;
+    create(&bench, "b", 1).await;
+    let asked = |name: &str, partitions: Vec<i32>| {
+        let topic =
+            DescribableLogDirTopic::default().with_topic(wire::topic_name(name)).with_partitions(partitions);
+        DescribeLogDirsRequest::default().with_topics(Some(vec![topic]))
+    };
+    // The crate ends at version 4; 5 adds one byte to each directory.
+    for version in 1..=4 {
+        let all = bench.ask(&DescribeLogDirsRequest::default().with_topics(None), version).await.results;
+        assert_eq!(all.len(), 1);
+        assert!(all[0].error_code == 0 && all[0].log_dir.ends_with("/data"));
+        let names: Vec<(&str, usize)> =
+            all[0].topics.iter().map(|topic| (topic.name.as_str(), topic.partitions.len())).collect();
+        assert_eq!(names, [("a", 2), ("b", 1)]);
+        assert_eq!(all[0].total_bytes > 0 && all[0].usable_bytes > 0, version >= 4);
+        let one = bench.ask(&asked("a", vec![1, 7]), version).await.results;
+        assert_eq!((one[0].topics.len(), one[0].topics[0].partitions.len()), (1, 1));
+        assert!(bench.ask(&asked("x", vec![0]), version).await.results[0].topics.is_empty());
+        let none = DescribeLogDirsRequest::default().with_topics(Some(Vec::new()));
+        assert!(bench.ask(&none, version).await.results[0].topics.is_empty());
+    }
 }

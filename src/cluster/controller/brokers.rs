@@ -35,7 +35,7 @@ pub fn check_epoch(image: &Image, id: BrokerId, epoch: i64) -> Result<(), Refusa
 /// is that epoch.
 ///
 /// # Errors
-/// `UNSUPPORTED_VERSION` when a finalized feature is beyond the broker.
+/// `UNSUPPORTED_VERSION` when a finalized feature is beyond what the broker announces.
 pub fn register(image: &Image, broker: &RegisterBroker, epoch: i64) -> Result<Outcome<i64>, Refusal> {
     for (name, level) in image.features() {
         let able = broker.features.iter().find(|feature| &feature.name == name);
@@ -85,6 +85,24 @@ pub fn unfence(image: &Image, id: BrokerId, epoch: i64, unclean: bool) -> Result
     let mut records: Vec<Record> = vec![change.into()];
     records.extend(partitions::on_unfence(image, id, unclean));
     Ok(Outcome { records, response: () })
+}
+
+/// Keeps a broker from leading from now on: it is shutting down. Its partitions keep their leader, for there is no
+/// other; whoever registers it next finds it gone and need not wait for its session to end.
+///
+/// # Errors
+/// As [`check_epoch`].
+pub fn fence(image: &Image, id: BrokerId, epoch: i64) -> Result<Outcome<()>, Refusal> {
+    check_epoch(image, id, epoch)?;
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: id,
+        broker_epoch: epoch,
+        fenced: 1,
+        in_controlled_shutdown: 1,
+        log_dirs: Vec::new(),
+        cordoned_log_dirs: None,
+    };
+    Ok(Outcome { records: vec![change.into()], response: () })
 }
 
 /// Forgets a broker.

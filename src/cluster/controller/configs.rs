@@ -323,7 +323,9 @@ fn check_group_ranges(situation: &Situation<'_>, wanted: &Settings) -> Result<()
         };
         let (session, heartbeat) = (value("session.timeout.ms"), value("heartbeat.interval.ms"));
         if session.zip(heartbeat).is_some_and(|(session, heartbeat)| session <= heartbeat) {
-            return refuse(format!("{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"));
+            return refuse(format!(
+                "{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"
+            ));
         }
     }
     Ok(())

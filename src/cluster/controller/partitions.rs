@@ -53,7 +53,9 @@ pub fn create_partitions(
 
 fn grow(situation: &mut Situation<'_>, wanted: &MorePartitions) -> Result<Vec<Record>, Refusal> {
     let image = situation.image;
-    let topic = image.topic(&wanted.name).ok_or(Refusal { code: ErrorCode::UnknownTopicOrPartition, message: None })?;
+    let topic = image
+        .topic(&wanted.name)
+        .ok_or(Refusal { code: ErrorCode::UnknownTopicOrPartition, message: None })?;
     let existing = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
     let additional = additional(wanted, existing)?;
     if additional > super::RECORDS_PER_COMMAND_MAX {

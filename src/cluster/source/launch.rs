@@ -87,7 +87,9 @@ pub(super) async fn activate(
         let records = first_records(folder, &replay.image, now)?;
         start.bootstrap(records);
     }
-    let registered = brokers::register(&start.image, &node.broker, start.next.0)?;
+    let broker =
+        RegisterBroker { features: features::announced(start.image.features()), ..node.broker.clone() };
+    let registered = brokers::register(&start.image, &broker, start.next.0)?;
     start.records(registered.records);
     let active = brokers::unfence(&start.image, node.broker.id, registered.response, node.unclean)?;
     start.records(active.records);

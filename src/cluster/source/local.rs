@@ -18,6 +18,7 @@ use crate::base::TopicPartition;
 use crate::cluster::ControllerClient;
 use crate::cluster::Error;
 use crate::cluster::Publisher;
+use crate::cluster::controller::brokers;
 use crate::cluster::controller::command::RegisterBroker;
 use crate::cluster::controller::features;
 use crate::cluster::controller::topic_names::CLUSTER_METADATA_TOPIC;
@@ -206,7 +207,22 @@ impl Active {
                 break;
             }
         }
+        if shutdown.is_triggered() {
+            self.leave().await;
+        }
         self.snapshots.finish().await;
+    }
+
+    /// Writes that this broker is gone, for whoever opens the log next. Nobody here needs to see it any more.
+    async fn leave(&mut self) {
+        let id = self.config.node_id;
+        let epoch = self.image.broker(id).map_or(-1, |broker| broker.epoch);
+        let Ok(fenced) = brokers::fence(&self.image, id, epoch) else { return };
+        let batches =
+            batches::of_entries(vec![fenced.records], self.image.metadata_version(), self.clock.wall());
+        if let Err(failed) = self.store.append(batches, self.image.epoch).await {
+            warn!("the end of this broker was not written: {failed}");
+        }
     }
 
     async fn turn(&mut self, commands: impl Iterator<Item = Command>) -> Result<(), Error> {

@@ -162,6 +162,35 @@ async fn only_an_unclean_stop_begins_new_leader_epochs() {
 }
 
 #[tokio::test]
+async fn a_clean_stop_leaves_the_broker_fenced_for_whoever_comes_next() {
+    let world = World::new(&[]);
+    let (local, shutdown) = world.start(false).await;
+    assert!(create(&local, "t", 1).await);
+    let seen = local.publisher().current();
+    stop(local, shutdown).await;
+    let mut replay = super::replay::Replay::of_log(Image::empty("cluster"));
+    replay.batches(&Store::Memory(Arc::clone(&world.memory)).read(Offset(0), usize::MAX).unwrap()).unwrap();
+    assert!(seen.is_active(BrokerId(1)));
+    assert!(replay.image.broker(BrokerId(1)).unwrap().fenced);
+    assert_eq!(replay.image.partition("t", PartitionIndex(0)).unwrap().leader, BrokerId(1));
+}
+
+#[tokio::test]
+async fn a_log_that_kafka_formatted_keeps_its_features() {
+    let world = World::new(&[]);
+    let theirs = include_bytes!("kafka-4.4.0-formatted.checkpoint");
+    let formatted = OffsetAndEpoch { offset: Offset(0), epoch: LeaderEpoch(0) };
+    Folder::new(world.disk.clone(), folder()).write(&snapshot::name(formatted), theirs).unwrap();
+    for _ in 0..2 {
+        let (local, shutdown) = world.start(false).await;
+        let image = local.publisher().current();
+        assert_eq!(image.features().get("group.version"), Some(&1));
+        assert!(image.is_active(BrokerId(1)));
+        stop(local, shutdown).await;
+    }
+}
+
+#[tokio::test]
 async fn an_answer_names_an_offset_whose_image_shows_the_change() {
     let world = World::new(&[]);
     let (local, _shutdown) = world.start(false).await;
