@@ -163,8 +163,8 @@ impl Broker {
 
     /// Counts a request that ends now and how long it took.
     pub(crate) fn measure(&self, api_key: i16, began: Instant) {
-        if let Some(api) = versions::api(api_key) {
-            let request = self.metrics.request(api.name);
+        let name = versions::api(api_key).map_or("Unknown", |api| api.name);
+        if let Some(request) = self.metrics.request_of(api_key, name) {
             request.received.inc();
             request.seconds.observe(self.clock.now().since(began).as_secs_f64());
         }

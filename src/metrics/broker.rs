@@ -4,6 +4,8 @@ use crate::metrics::Counter;
 use crate::metrics::Seconds;
 use crate::metrics::registry::Collectors;
 use prometheus::{HistogramVec, IntCounterVec};
+use std::sync::Arc;
+use std::sync::OnceLock;
 
 /// Handles of the requests' measurements.
 #[derive(Clone, Debug)]
@@ -21,7 +23,12 @@ pub struct Broker {
     received: IntCounterVec,
     errors: IntCounterVec,
     seconds: HistogramVec,
+    /// The handles of each API, by its key, once it was asked for.
+    kept: Arc<[OnceLock<Request>]>,
 }
+
+/// API keys below this have their handles kept.
+const KEPT: usize = 128;
 
 /// Handles of one kind of request. Fetch it once and keep it.
 #[derive(Clone, Debug)]
@@ -58,7 +65,14 @@ impl Broker {
                 "Time from the whole request to the whole answer.",
                 &["request"],
             ),
+            kept: (0..KEPT).map(|_| OnceLock::new()).collect(),
         }
+    }
+
+    /// The handles of the requests of one API, without a look-up by name; `None` for keys that Kafka does not have.
+    pub fn request_of(&self, api_key: i16, name: &'static str) -> Option<&Request> {
+        let slot = usize::try_from(api_key).ok().and_then(|key| self.kept.get(key))?;
+        Some(slot.get_or_init(|| self.request(name)))
     }
 
     /// The handles of one kind of request, by Kafka's name of it, for example `Produce`.

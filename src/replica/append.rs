@@ -130,7 +130,7 @@ impl Partition {
         let sync = acks == Acks::All && self.syncs(&leader);
         let how = log::Append { epoch: leader.epoch, sync, origin };
         let appended = self.log.append(batch, how)?;
-        self.advance(&leader);
+        self.grown(&leader);
         let epoch = leader.epoch;
         drop(leader);
         Ok(PendingAppend { partition: Arc::clone(self), appended, epoch, acks, sync })
@@ -219,8 +219,8 @@ impl PendingAppend {
             None => return Err(Error::RequestTimedOut),
         }
         // Also without acks=all: what is written now may be what others wait for.
-        let high_watermark = self.partition.high_watermark();
-        if self.acks == Acks::All && high_watermark < self.appended.end_offset {
+        self.partition.written();
+        if self.acks == Acks::All && self.partition.high_watermark() < self.appended.end_offset {
             self.partition.committed(self.appended.end_offset, self.epoch, deadline).await?;
         }
         if self.acks == Acks::All {

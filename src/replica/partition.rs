@@ -243,26 +243,45 @@ impl Partition {
         self.waiters.wake();
     }
 
-    /// A follower fetched from `end` on. Unknown followers are refused (`Partition.followerReplicaOrThrow`).
+    /// Records were written: moves the high watermark, and wakes the followers, who read beyond it.
+    pub(super) fn grown(&self, leader: &Leader) {
+        self.advance(leader);
+        if leader.replicas > 1 {
+            self.waiters.wake();
+        }
+    }
+
+    /// Refuses those who are no followers of this partition (`Partition.followerReplicaOrThrow`).
+    pub(super) fn check_follower(
+        &self,
+        leader: &Leader,
+        follower: BrokerId,
+        known: Option<LeaderEpoch>,
+    ) -> Result<(), Error> {
+        if leader.followers.lock().iter().any(|known| known.id == follower) {
+            return Ok(());
+        }
+        Err(match known {
+            Some(asked) => Error::UnknownLeaderEpoch { asked, current: leader.epoch },
+            None => Error::NotLeaderOrFollower,
+        })
+    }
+
+    /// A follower fetched from `end` on, while this log ended at `leader_end`.
     pub(super) fn note_follower(
         &self,
         leader: &Leader,
         follower: BrokerId,
         (end, start): (Offset, Option<Offset>),
-        known: Option<LeaderEpoch>,
-    ) -> Result<(), Error> {
-        let leader_end = self.log.log_end_offset();
+        leader_end: Offset,
+    ) {
+        let now = self.shared.clock.now();
         let mut followers = leader.followers.lock();
-        let Some(follower) = followers.iter_mut().find(|known| known.id == follower) else {
-            return Err(match known {
-                Some(asked) => Error::UnknownLeaderEpoch { asked, current: leader.epoch },
-                None => Error::NotLeaderOrFollower,
-            });
-        };
-        follower.fetched(end, start, leader_end, self.shared.clock.now());
+        if let Some(follower) = followers.iter_mut().find(|known| known.id == follower) {
+            follower.fetched(end, start, leader_end, now);
+        }
         drop(followers);
         self.advance(leader);
-        Ok(())
     }
 
     /// The least start of all replicas' logs: what is deleted everywhere (`Partition.lowWatermarkIfLeader`).
@@ -286,6 +305,13 @@ impl Partition {
             self.advance(leader);
         }
         self.high_watermark_now()
+    }
+
+    /// What an append waited for is written.
+    pub(super) fn written(&self) {
+        if let Role::Leader(leader) = &*self.role.read() {
+            self.grown(leader);
+        }
     }
 
     /// Where this node's log ends (exclusive).

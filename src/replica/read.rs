@@ -79,9 +79,8 @@ impl Partition {
     /// NOT_LEADER_OR_FOLLOWER, the leader epoch's errors, OFFSET_OUT_OF_RANGE, storage errors.
     pub fn read(&self, request: &ReadRequest) -> Result<ReadAnswer, Error> {
         let leader = self.lead(request.leader_epoch)?;
-        if let Reader::Follower { id, log_start } = request.reader {
-            self.check_range(request.from)?;
-            self.note_follower(&leader, id, (request.from, log_start), request.leader_epoch)?;
+        if let Reader::Follower { id, .. } = request.reader {
+            self.check_follower(&leader, id, request.leader_epoch)?;
         }
         self.advance(&leader);
         let mut answer = self.offsets()?;
@@ -89,9 +88,12 @@ impl Partition {
             answer.diverging = Some(diverging);
             return Ok(answer);
         }
+        self.check_range(request.from)?;
+        if let Reader::Follower { id, log_start } = request.reader {
+            self.note_follower(&leader, id, (request.from, log_start), answer.log_end_offset);
+        }
         drop(leader);
         let limit = visible_end(&answer, request.reader);
-        self.check_range(request.from)?;
         if request.from < limit {
             let found = self.log.read(request.from, limit, request.max_bytes, request.at_least_one)?;
             if request.reader == Reader::Committed && found.bytes > 0 {

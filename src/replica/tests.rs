@@ -242,6 +242,48 @@ async fn records_beyond_the_followers_are_neither_visible_nor_acknowledged() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_follower_that_waits_is_woken_by_what_consumers_do_not_see_yet() {
+    let node = Node::start(&[]).await;
+    node.create("t", 1, &[0, 1]).await;
+    let partition = node.partition("t", 0);
+    let follower = |from| Target {
+        partition: Arc::clone(&partition),
+        request: read_from(from, Reader::Follower { id: BrokerId(1), log_start: Some(Offset(0)) }),
+    };
+    for (from, acks) in [(0, Acks::Leader), (1, Acks::All)] {
+        let waiting = fetch(&node, vec![follower(from)], 1, 1 << 20);
+        assert!(waiting.read().is_err());
+        let appending = async {
+            let pending = partition.append(batch(&["a"]), acks, Origin::Client).unwrap();
+            let in_time = pending.done(node.clock.now()).await;
+            assert_eq!(in_time.is_ok(), acks == Acks::Leader);
+        };
+        let (outcomes, ()) = tokio::join!(waiting.wait_and_read(&node.clock), appending);
+        assert!(node.clock.now() < waiting.limits.deadline, "woken, not timed out");
+        assert!(outcomes[0].as_ref().unwrap().bytes > 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_follower_whose_log_diverges_does_not_count_as_having_it() {
+    let node = Node::start(&[]).await;
+    let id = node.create("t", 1, &[0, 1]).await;
+    let partition = node.partition("t", 0);
+    produce(&node, &partition, batch(&["a"]), Acks::Leader).await;
+    node.change(id, |change| change.leader = BrokerId(0)).await;
+    produce(&node, &partition, batch(&["b"]), Acks::Leader).await;
+    let follower = Reader::Follower { id: BrokerId(1), log_start: Some(Offset(0)) };
+    let last = |from, epoch| ReadRequest {
+        last_fetched_epoch: Some(LeaderEpoch(epoch)),
+        ..read_from(from, follower)
+    };
+    assert!(partition.read(&last(2, 3)).unwrap().diverging.is_some());
+    assert_eq!(partition.high_watermark(), Offset(0));
+    assert!(partition.read(&last(1, 3)).unwrap().diverging.is_none());
+    assert_eq!(partition.high_watermark(), Offset(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_smaller_isr_lets_waiting_appends_go() {
     let node = Node::start(&[]).await;
     let id = node.create("t", 1, &[0, 1]).await;
