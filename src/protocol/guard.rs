@@ -55,10 +55,13 @@ impl Walk<'_> {
         let nullable = self.version >= field.null_from;
         if let Kind::Struct(fields) = &field.kind {
             // A struct in its place is preceded by a marker only where it may be null.
-            if nullable && self.byte(field.name)? >= 0x80 {
-                return Ok(());
-            }
-            return self.fields(fields);
+            let marker = if nullable { self.byte(field.name)? } else { 1 };
+            return match marker {
+                0x80.. => Ok(()),
+                1 => self.fields(fields),
+                // Nobody writes others, and decoders do not agree on them.
+                _ => Err(Error::Malformed { field: field.name, what: "neither a struct nor null" }),
+            };
         }
         self.value(&field.kind, nullable, field.name)
     }

@@ -162,6 +162,16 @@ fn a_known_tag_below_its_version_is_skipped() {
     }
 }
 
+#[test]
+fn a_struct_that_may_be_null_has_one_of_two_markers() {
+    let request = |marker: u8| [1, 0, 0, 0, 1, marker, 0];
+    assert_eq!(check(75, 0, &request(0xff)), Ok(()));
+    for marker in [0, 2, 0x7f] {
+        let refused = check(75, 0, &request(marker)).unwrap_err().to_string();
+        assert!(refused.contains("neither a struct nor null"), "{marker}: {refused}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
