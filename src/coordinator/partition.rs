@@ -31,8 +31,9 @@ use tokio::sync::watch;
 /// How many commands are decided before their records are appended together.
 const TURN_MAX: usize = 64;
 
-/// The wait before a log that could not be read or written is read again.
+/// The wait before a log that could not be read or written is read again; doubles while it cannot be read.
 const RELOAD_DELAY: Duration = Duration::from_millis(500);
+const RELOAD_DELAY_MAX: Duration = Duration::from_secs(15);
 
 /// A command with the place for its answer.
 pub(super) struct Ask<M: Machine> {
@@ -67,6 +68,7 @@ pub(super) async fn run<M: Machine, J: Journal>(
     fresh: impl Fn() -> M + Send + Sync + 'static,
     mut commands: mpsc::Receiver<Ask<M>>,
 ) {
+    let mut delay = RELOAD_DELAY;
     let end = loop {
         let loading = load::load(fresh(), &journal, context.options.load_bytes_max);
         let loaded = tokio::select! {
@@ -76,6 +78,7 @@ pub(super) async fn run<M: Machine, J: Journal>(
         };
         let failed = match loaded {
             Ok((machine, end)) => {
+                delay = RELOAD_DELAY;
                 let mut desk = Desk::new(&context, &journal, machine, end);
                 let failed = desk.serve(&mut commands).await;
                 desk.fail(failed);
@@ -92,12 +95,13 @@ pub(super) async fn run<M: Machine, J: Journal>(
         tokio::select! {
             biased;
             () = context.resign.triggered() => break Error::NotCoordinator,
-            () = context.clock.sleep(RELOAD_DELAY) => {}
+            () = context.clock.sleep(delay) => {}
         }
+        delay = (delay * 2).min(RELOAD_DELAY_MAX);
     };
     commands.close();
     refuse(&mut commands, end);
-    tracing::info!(partition = %context.index, "no longer coordinates");
+    tracing::debug!(partition = %context.index, "no longer coordinates");
 }
 
 /// Fails the commands that wait in the channel.
@@ -156,7 +160,7 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
             return error;
         }
         self.context.status.send_replace(Status::Active);
-        tracing::info!(partition = %self.context.index, offset = %self.end, "coordinates");
+        tracing::debug!(partition = %self.context.index, offset = %self.end, "coordinates");
         loop {
             let next_timer = self.timers.next();
             let clock = &self.context.clock;

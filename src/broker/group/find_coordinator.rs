@@ -52,10 +52,9 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
 async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Found {
     match key_type {
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
-        // Transactions are not served yet: there is nobody to ask, now or after a retry.
+        // Transactions are not served yet, and trying again does not help: an error that clients do not retry.
         TRANSACTION => {
-            let message = "This broker does not coordinate transactions.";
-            Err(Refused::new(ErrorCode::CoordinatorNotAvailable, message))
+            Err(Refused::new(ErrorCode::InvalidRequest, "This broker does not coordinate transactions."))
         }
         // Share groups, as a Kafka whose share coordinator is off; and types nobody knows.
         _ => Err(ErrorCode::InvalidRequest.into()),
