@@ -120,7 +120,8 @@ pub(super) fn partition(
         diverging_epoch: None,
         current_leader,
         snapshot_id: None,
-        aborted_transactions: None,
+        // Empty, not null: what a Kafka answer has that nobody filled.
+        aborted_transactions: Some(Vec::new()),
         preferred_read_replica: -1,
         records: Vec::new(),
     }
