@@ -181,6 +181,10 @@ impl Log {
     pub(crate) fn close(&self) -> Result<(), Error> {
         let _shape = self.shape.lock();
         self.check_online()?;
+        for segment in self.view.load().iter() {
+            let synced = segment.sync_length(&self.directory);
+            synced.map_err(|error| Error::io(&segment.path(Kind::Log), error))?;
+        }
         let cold = self.core.lock().warm.is_none();
         if !cold {
             let segment = self.active_segment();

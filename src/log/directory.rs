@@ -5,6 +5,7 @@ use crate::base::TopicPartition;
 use crate::io::clock::Clock;
 use crate::io::disk::Disk;
 use crate::log::Log;
+use crate::log::checkpoints::Checkpoints;
 use crate::log::error::Error;
 use crate::log::index_cache::IndexCache;
 use crate::log::meta::DirectoryId;
@@ -79,6 +80,7 @@ pub(crate) struct Directory {
     pub(crate) indexes: Arc<IndexCache>,
     pub(crate) open: Mutex<BTreeMap<TopicPartition, Arc<Log>>>,
     pub(crate) trash: Mutex<Vec<Trash>>,
+    pub(crate) checkpoints: Checkpoints,
     failure: OnceLock<Arc<str>>,
     listed: Mutex<Listed>,
     work: Condvar,
@@ -109,6 +111,7 @@ impl Directory {
             indexes: services.indexes,
             open: Mutex::new(BTreeMap::new()),
             trash: Mutex::new(Vec::new()),
+            checkpoints: Checkpoints::default(),
             failure: OnceLock::new(),
             listed: Mutex::new(Listed::default()),
             work: Condvar::new(),

@@ -204,6 +204,9 @@ impl Dirs {
     /// partitions (the metadata log: in its own directory). Files of an existing one are not opened before they are
     /// needed.
     ///
+    /// While a directory is offline, nothing is made new here: the partition may lie there. Whoever knows that it is
+    /// new calls [`Dirs::create_log`].
+    ///
     /// # Errors
     /// [`Error::WrongTopicId`] when the folder belongs to another topic of that name; [`Error::NoDirectory`];
     /// [`Error::Offline`]; [`Error::Io`] and [`Error::Damaged`] of the partition's files.
@@ -230,7 +233,33 @@ impl Dirs {
                 check_topic_id(&found.path, found.topic_id, topic_id)?;
                 inner.open_existing(home, (partition, topic_id), found, config)
             }
-            None => inner.create(partition, topic_id, config),
+            None => {
+                inner.refuse_while_offline()?;
+                inner.create(partition, topic_id, config)
+            }
+        }
+    }
+
+    /// As [`Dirs::open_log`], for a partition that the cluster has just made: it is made in an online directory even
+    /// while another one is offline (`LogManager.getOrCreateLog` with `isNew`).
+    ///
+    /// # Errors
+    /// As [`Dirs::open_log`].
+    pub fn create_log(
+        &self,
+        partition: &TopicPartition,
+        topic_id: TopicId,
+        config: Arc<TopicConfig>,
+    ) -> Result<Arc<Log>, Error> {
+        let known = self.log(partition).is_some()
+            || self.inner.homes.iter().any(|home| home.unopened.lock().found.contains_key(partition));
+        if known {
+            return self.open_log(partition, topic_id, config);
+        }
+        let _changes = self.inner.changes.lock();
+        match self.log(partition) {
+            Some(log) => Ok(log),
+            None => self.inner.create(partition, topic_id, config),
         }
     }
 
@@ -252,6 +281,7 @@ impl Dirs {
                 home.directory.check()?;
                 log.delete()?;
                 home.directory.open.lock().remove(partition);
+                home.directory.checkpoints.remove(&home.directory, partition)?;
                 continue;
             }
             let found = home.unopened.lock().found.get(partition).cloned();
@@ -292,7 +322,7 @@ impl Dirs {
     ) -> Result<(), Error> {
         durable::rename(&self.inner.disk, from, to).map_err(|error| Error::io(from, error))?;
         home.forget(partition);
-        Ok(())
+        home.directory.checkpoints.remove(&home.directory, partition)
     }
 
     /// Every directory with its state and its logs' sizes.
@@ -356,6 +386,7 @@ impl Dirs {
 
     /// Writes all checkpoints now, after flushing every log.
     pub fn checkpoint_now(&self) {
+        self.inner.drive_disks();
         for home in &self.inner.homes {
             for log in home.directory.logs() {
                 if let Err(error) = log.flush() {
@@ -471,6 +502,7 @@ impl Inner {
         config: Arc<TopicConfig>,
     ) -> Result<Arc<Log>, Error> {
         let home = self.choose_home(partition)?;
+        home.directory.checkpoints.remove(&home.directory, partition)?;
         let path = home.directory.path.join(layout::folder_name(partition));
         durable::create_dir(&self.disk, &path).map_err(|error| Error::io(&path, error))?;
         write_partition_metadata(&self.disk, &path, topic_id)?;
@@ -481,6 +513,14 @@ impl Inner {
         let log = Log::assemble(identity, (home.directory.clone(), place), config, fresh, Offset::ZERO);
         home.directory.open.lock().insert(partition.clone(), log.clone());
         Ok(log)
+    }
+
+    /// The error of a directory that is offline, if there is one.
+    fn refuse_while_offline(&self) -> Result<(), Error> {
+        if let Some((path, reason)) = self.failed.first() {
+            return Err(Error::Offline { dir: path.as_path().into(), reason: reason.clone() });
+        }
+        self.homes.iter().try_for_each(|home| home.directory.check())
     }
 
     fn choose_home(&self, partition: &TopicPartition) -> Result<&Arc<Home>, Error> {
@@ -510,16 +550,23 @@ impl Home {
     }
 
     fn close(&self, broker_epoch: i64) {
-        let mut clean = self.unopened.lock().recovered.values().all(Result::is_ok);
+        let mut clean = true;
+        for recovered in self.unopened.lock().recovered.values() {
+            // A partition that could not be recovered, or not be made safe, is looked at again by the next start.
+            clean &= recovered.as_ref().is_ok_and(|recovered| {
+                recovered.segments.iter().all(|segment| segment.sync_length(&self.directory).is_ok())
+            });
+        }
         for log in self.directory.logs() {
             if let Err(error) = log.close() {
                 tracing::warn!(partition = %log.partition(), %error, "not closed in good order");
                 clean = false;
             }
         }
-        self.write_recovery_points();
-        self.write_log_starts();
-        self.write_high_watermarks();
+        // A clean start takes a log's end from its checkpoint, so a stale one must not be trusted.
+        clean &= self.write_recovery_points();
+        clean &= self.write_log_starts();
+        clean &= self.write_high_watermarks();
         if clean
             && self.directory.check().is_ok()
             && let Err(error) = self.write_clean_mark(broker_epoch)

@@ -17,6 +17,7 @@ use crate::log::layout::Kind;
 use crate::log::producer_snapshot;
 use crate::log::segment::Segment;
 use crate::log::segment::write_whole;
+use crate::log::time_index;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -87,8 +88,8 @@ impl Log {
         let dirty = core.dirty.clone();
         let unchanged = target == self.recovery_point() && unsealed.len() <= 1 && dirty.is_empty();
         let Some(warm) = core.warm.as_mut() else { return Ok(None) };
-        if unchanged && !warm.epochs_dirty && warm.snapshots.is_empty() && warm.last_snapshot == Some(target)
-        {
+        let saved = !warm.epochs_dirty && !warm.indexes_stale && warm.snapshots.is_empty();
+        if unchanged && saved && warm.last_snapshot == Some(target) {
             return Ok(None);
         }
         let mut snapshots = std::mem::take(&mut warm.snapshots);
@@ -125,6 +126,7 @@ impl Log {
             write_whole(&self.directory, &layout::file_path(&dir, *offset, Kind::Snapshot), bytes)
                 .map_err(|error| self.full_or(error))?;
         }
+        self.synced_or_offline(&dir, self.directory.disk.sync_dir(&dir))?;
         if let Some(epochs) = &capture.epochs {
             let path = dir.join(layout::LEADER_EPOCHS);
             let written = write_text(&self.directory.disk, &path, epochs);
@@ -150,10 +152,9 @@ impl Log {
             segment.tail.store(None);
             core.dirty.retain(|dirty| !Arc::ptr_eq(dirty, segment));
         }
-        if let Some(warm) = core.warm.as_mut()
-            && let Some(newest) = capture.snapshots.last()
-        {
-            warm.last_snapshot = Some(newest.0);
+        if let Some(warm) = core.warm.as_mut() {
+            warm.indexes_stale = false;
+            warm.last_snapshot = capture.snapshots.last().map(|newest| newest.0).or(warm.last_snapshot);
         }
         self.announce(core);
         if !capture.snapshots.is_empty() {
@@ -166,7 +167,14 @@ impl Log {
     pub(crate) fn write_index_files(&self, segment: &Segment) -> Result<(), Error> {
         if let Some(tail) = segment.tail.load().as_ref() {
             let offsets = tail.offsets.encode_from(0);
-            let times = tail.times.lock().encode_from(0);
+            // In the file, the largest timestamp always stands at the end, as after a clean close.
+            let mut times = tail.times.lock().clone();
+            if let Some(max) = segment.known_max_timestamp()
+                && let Some(relative) = segment.relative(max.offset)
+            {
+                times.maybe_append(time_index::Entry { timestamp: max.timestamp, relative });
+            }
+            let times = times.encode_from(0);
             self.write_synced(&segment.path(Kind::Index), &offsets)?;
             self.write_synced(&segment.path(Kind::TimeIndex), &times)?;
         }

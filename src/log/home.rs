@@ -8,8 +8,10 @@ use crate::io::disk::DirLock;
 use crate::io::durable;
 use crate::io::ring::Ring;
 use crate::io::task;
+use crate::log::Log;
 use crate::log::checkpoint;
 use crate::log::checkpoint::Offsets;
+use crate::log::checkpoints;
 use crate::log::directory::Directory;
 use crate::log::directory::Services;
 use crate::log::directory::Trash;
@@ -23,7 +25,6 @@ use crate::log::recover::recover;
 use crate::log::segment::Place;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,7 +55,6 @@ pub(crate) struct Home {
     pub(crate) unopened: Mutex<Unopened>,
     /// The ring, where no thread of its own drives it.
     pub(crate) driven: Option<Mutex<Ring>>,
-    written: Mutex<BTreeMap<&'static str, String>>,
     /// Held until the directory is closed.
     pub(crate) lock: Mutex<Option<DirLock>>,
 }
@@ -132,7 +132,6 @@ impl Locked {
             directory,
             unopened: Mutex::new(Unopened::default()),
             driven: None,
-            written: Mutex::new(BTreeMap::new()),
             lock: Mutex::new(Some(self.lock)),
         };
         home.find()?;
@@ -171,9 +170,16 @@ impl Home {
                 }
             }
         }
+        for name in checkpoints::NAMES {
+            directory.checkpoints.seed(name, self.read_offsets(name));
+        }
         unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS);
         unopened.log_starts = self.read_offsets(layout::LOG_STARTS);
         unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS);
+        let Unopened { found, recovery_points, log_starts, high_watermarks, .. } = &mut *unopened;
+        for offsets in [recovery_points, log_starts, high_watermarks] {
+            offsets.retain(|partition, _| found.contains_key(partition));
+        }
         Ok(())
     }
 
@@ -286,56 +292,48 @@ impl Home {
         recover(&self.directory, &Place::new(path), start, recovery_point)
     }
 
-    /// Writes `recovery-point-offset-checkpoint`.
-    pub(crate) fn write_recovery_points(&self) {
-        let mut offsets = self.unopened.lock().recovery_points.clone();
-        for log in self.directory.logs() {
-            offsets.insert(log.partition().clone(), log.recovery_point());
-        }
-        self.write_offsets(layout::RECOVERY_POINTS, &offsets);
+    /// Writes `recovery-point-offset-checkpoint`; whether the file says what it should now.
+    pub(crate) fn write_recovery_points(&self) -> bool {
+        self.write(
+            layout::RECOVERY_POINTS,
+            |unopened| &unopened.recovery_points,
+            |log| Some(log.recovery_point()),
+        )
     }
 
     /// Writes `log-start-offset-checkpoint`: logs that start above their first segment, as in Kafka.
-    pub(crate) fn write_log_starts(&self) {
-        let mut offsets = self.unopened.lock().log_starts.clone();
-        for log in self.directory.logs() {
-            if log.starts_inside_segment() {
-                offsets.insert(log.partition().clone(), log.log_start_offset());
-            }
-        }
-        self.write_offsets(layout::LOG_STARTS, &offsets);
+    pub(crate) fn write_log_starts(&self) -> bool {
+        self.write(
+            layout::LOG_STARTS,
+            |unopened| &unopened.log_starts,
+            |log| log.starts_inside_segment().then(|| log.log_start_offset()),
+        )
     }
 
     /// Writes `replication-offset-checkpoint`.
-    pub(crate) fn write_high_watermarks(&self) {
-        let mut offsets = self.unopened.lock().high_watermarks.clone();
-        for log in self.directory.logs() {
-            offsets.insert(log.partition().clone(), log.high_watermark());
-        }
-        self.write_offsets(layout::HIGH_WATERMARKS, &offsets);
+    pub(crate) fn write_high_watermarks(&self) -> bool {
+        self.write(
+            layout::HIGH_WATERMARKS,
+            |unopened| &unopened.high_watermarks,
+            |log| Some(log.high_watermark()),
+        )
     }
 
-    /// Writes a checkpoint when it changed; one that cannot be written is tried again next time.
-    fn write_offsets(&self, name: &'static str, offsets: &Offsets) {
-        let text = checkpoint::encode_offsets(offsets);
-        let mut written = self.written.lock();
-        if written.get(name) == Some(&text) || self.directory.check().is_err() {
-            return;
-        }
-        let file = self.directory.path.join(name);
-        match checkpoint::write_text(&self.directory.disk, &file, &text) {
-            Ok(()) => {
-                written.insert(name, text);
+    /// Writes a checkpoint: what was read for partitions that are not open, and what the open logs say.
+    fn write(
+        &self,
+        name: &'static str,
+        of_unopened: impl FnOnce(&Unopened) -> &Offsets,
+        of_log: impl Fn(&Log) -> Option<Offset>,
+    ) -> bool {
+        self.directory.checkpoints.write(&self.directory, name, || {
+            let mut offsets = of_unopened(&self.unopened.lock()).clone();
+            for log in self.directory.logs() {
+                if let Some(offset) = of_log(&log) {
+                    offsets.insert(log.partition().clone(), offset);
+                }
             }
-            Err(error) if is_sync_or_device(&error) => {
-                self.directory.fail(&format!("writing {} failed: {error}", file.display()));
-            }
-            Err(error) => tracing::warn!(file = %file.display(), %error, "cannot write checkpoint"),
-        }
+            offsets
+        })
     }
-}
-
-/// Whether an error of a checkpoint says that the device is broken rather than full.
-fn is_sync_or_device(error: &io::Error) -> bool {
-    !crate::log::writer::is_full(error)
 }

@@ -183,6 +183,7 @@ impl Log {
             epochs_dirty,
             active,
             snapshots: Vec::new(),
+            indexes_stale: false,
             last_snapshot: rebuilt.snapshot,
         })
     }
@@ -214,8 +215,8 @@ pub(crate) fn read_epochs(directory: &Directory, dir: &Path) -> Result<Epochs, E
     }))
 }
 
-/// Takes a segment's indexes into memory so that it can grow, and finds its end. The index files are trusted as far
-/// as they go; the batches after their last entry are walked.
+/// Takes a segment's indexes into memory so that it can grow (unless they are there), and finds its end. The indexes
+/// are trusted as far as they go; the batches after their last entry are walked.
 pub(crate) fn activate(
     directory: &Directory,
     segment: &Segment,
@@ -232,9 +233,13 @@ pub(crate) fn activate(
     }
     let path = segment.path(Kind::Log);
     let file = segment.file(directory).map_err(|error| Error::io(&path, error))?;
-    let (offsets, times) = match (segment.read_index(directory)?, segment.read_time_index(directory)?) {
-        (Some(offsets), Some(times)) => (TailIndex::with(offsets.iter()), times),
-        _ => (TailIndex::new(), TimeIndex::default()),
+    let known = segment.tail.load_full();
+    let (offsets, times) = match known {
+        Some(tail) => (TailIndex::with(tail.offsets.iter()), tail.times.lock().clone()),
+        None => match (segment.read_index(directory)?, segment.read_time_index(directory)?) {
+            (Some(offsets), Some(times)) => (TailIndex::with(offsets.iter()), times),
+            _ => (TailIndex::new(), TimeIndex::default()),
+        },
     };
     let last = offsets.count().checked_sub(1).and_then(|slot| offsets.entry(slot));
     let from = last.map_or(0, |entry| u64::from(entry.position));

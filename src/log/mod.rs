@@ -16,6 +16,7 @@
 mod aborted_index;
 mod append;
 mod checkpoint;
+mod checkpoints;
 mod delete;
 mod directory;
 mod dirs;
@@ -161,6 +162,8 @@ pub(crate) struct Warm {
     active: Active,
     /// Producer snapshots taken at rolls, not yet in their files.
     snapshots: Vec<(Offset, Vec<u8>)>,
+    /// The index files hold entries that the log no longer has; the next flush writes them anew.
+    indexes_stale: bool,
     /// The offset of the newest snapshot that is in its file.
     last_snapshot: Option<Offset>,
 }

@@ -123,6 +123,11 @@ impl TailIndex {
         self.shorten(len);
     }
 
+    /// The entries, first to last.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Entry> + '_ {
+        (0..self.count()).filter_map(|slot| self.entry(slot))
+    }
+
     /// The entries `from..` as the bytes of an index file.
     pub(crate) fn encode_from(&self, from: u32) -> Vec<u8> {
         (from..self.count()).filter_map(|slot| self.entry(slot)).flat_map(encode).collect()

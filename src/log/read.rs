@@ -69,16 +69,16 @@ impl Log {
             }
             let bounds = Bounds { from, limit, end, left, must };
             let read = self.read_segment(segment, &bounds);
-            let whole = match self.explain(read, from)? {
-                Some((slice, whole)) => {
+            match self.explain(read, from)? {
+                Part::Beyond => {}
+                Part::Full => break,
+                Part::Slice { slice, to_the_end } => {
                     result.bytes += slice.length;
                     result.slices.push(slice);
-                    whole
+                    if !to_the_end {
+                        break;
+                    }
                 }
-                None => true,
-            };
-            if !whole {
-                break;
             }
             from = segments.get(index + 1).map_or(limit, |next| next.base).max(from);
         }
@@ -133,29 +133,25 @@ impl Log {
         }
     }
 
-    /// The part of one segment, and whether the segment was read to its end.
-    fn read_segment(
-        &self,
-        segment: &Arc<Segment>,
-        bounds: &Bounds,
-    ) -> Result<Option<(FileSlice, bool)>, Error> {
+    /// The part of one segment.
+    fn read_segment(&self, segment: &Arc<Segment>, bounds: &Bounds) -> Result<Part, Error> {
         let segment_end =
             if segment.base == bounds.end.segment { bounds.end.position } else { segment.size() };
-        let Some(first) = self.locate(segment, bounds.from, segment_end)? else { return Ok(None) };
+        let Some(first) = self.locate(segment, bounds.from, segment_end)? else { return Ok(Part::Beyond) };
         if first.header.base_offset >= bounds.limit.0 {
-            return Ok(None);
+            return Ok(Part::Full);
         }
         let visible_end = self.limit_position(segment, bounds, segment_end)?;
         let available = visible_end.saturating_sub(first.position);
         let first_size = u64::try_from(first.header.total_size()).unwrap_or(u64::MAX);
         if available < first_size {
-            return Ok(None);
+            return Ok(Part::Full);
         }
         let length = if available <= bounds.left {
             available
         } else if bounds.left < first_size {
             if !bounds.must {
-                return Ok(None);
+                return Ok(Part::Full);
             }
             first_size
         } else {
@@ -164,7 +160,7 @@ impl Log {
         let path = segment.path(Kind::Log);
         let file = segment.file(&self.directory).map_err(|error| Error::io(&path, error))?;
         let slice = FileSlice { file, position: first.position, length };
-        Ok(Some((slice, first.position + length == segment_end)))
+        Ok(Part::Slice { slice, to_the_end: first.position + length == segment_end })
     }
 
     /// Where readers must stop in a segment.
@@ -235,6 +231,16 @@ impl Log {
         let first = segments.partition_point(|segment| segment.base <= offset).saturating_sub(1);
         (segments, first)
     }
+}
+
+/// What a read found in one segment.
+enum Part {
+    /// Nothing at or above the offset: the next segment may have it.
+    Beyond,
+    /// There is something, but it may not or cannot be returned.
+    Full,
+    /// Whole batches; the next segment follows on when they reach the end.
+    Slice { slice: FileSlice, to_the_end: bool },
 }
 
 /// What a read of one segment may return.

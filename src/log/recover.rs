@@ -5,6 +5,7 @@
 
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
+use crate::io::disk::File;
 use crate::log::aborted_index;
 use crate::log::aborted_index::AbortedTransaction;
 use crate::log::checkpoint::write_text;
@@ -12,6 +13,7 @@ use crate::log::directory::Directory;
 use crate::log::epochs::Epochs;
 use crate::log::error::Error;
 use crate::log::layout;
+use crate::log::layout::Intermediate;
 use crate::log::layout::Kind;
 use crate::log::load;
 use crate::log::load::Listing;
@@ -32,8 +34,12 @@ use crate::log::segment::write_whole;
 use crate::log::time_index;
 use crate::log::time_index::TimeIndex;
 use crate::record::Header;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Bytes that are written back at once.
+const REWRITE_CHUNK: usize = 1 << 20;
 
 /// A segment without a usable index is walked for the quick look only up to this size.
 const QUICK_BYTES: u64 = 1 << 20;
@@ -65,6 +71,16 @@ pub(crate) fn recover(
     recovery.finish(start)
 }
 
+/// What may be used of a segment's index files.
+struct Trusted {
+    /// Goes on after the trusted entries.
+    builder: IndexBuilder,
+    /// Where the walk begins.
+    position: u64,
+    /// The files are there and hold nothing beyond the recovery point.
+    complete: bool,
+}
+
 /// A recovery under way.
 struct Recovery<'a> {
     directory: &'a Directory,
@@ -88,7 +104,9 @@ impl<'a> Recovery<'a> {
         recovery_point: Offset,
     ) -> Result<Recovery<'a>, Error> {
         let segments = listing.segments;
-        let first = segments.partition_point(|segment| segment.base <= recovery_point).saturating_sub(1);
+        // The segment that ends at the recovery point is looked at, too: it may have been closed just before the
+        // crash, with zeros still behind its last batch.
+        let first = segments.partition_point(|segment| segment.base < recovery_point).saturating_sub(1);
         let epochs = read_epochs(directory, &place.path())?;
         let end = segments.get(first).map_or(recovery_point, |segment| segment.base);
         let snapshots = listing.snapshots;
@@ -120,8 +138,8 @@ impl<'a> Recovery<'a> {
         }
         let path = segment.path(Kind::Log);
         let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
-        let (_, from) = self.trusted_indexes(&segment)?;
-        if from == 0 && segment.size() > QUICK_BYTES {
+        let Trusted { position: from, complete, .. } = self.trusted_indexes(&segment)?;
+        if !complete || (from == 0 && segment.size() > QUICK_BYTES) {
             return Ok(false);
         }
         let mut scan = Scan::new(&file, from, segment.size(), segment.base);
@@ -140,7 +158,7 @@ impl<'a> Recovery<'a> {
             if !is_zero(&file, position, segment.size()).map_err(|error| Error::io(&path, error))? {
                 return Ok(false);
             }
-            segment.cut(self.directory, position).map_err(|error| Error::io(&path, error))?;
+            segment.cut_zeros(self.directory, position).map_err(|error| Error::io(&path, error))?;
         }
         segment.close(self.directory);
         Ok(true)
@@ -167,7 +185,7 @@ impl<'a> Recovery<'a> {
     fn check_segment(&mut self, segment: &Arc<Segment>, is_last: bool) -> Result<bool, Error> {
         let path = segment.path(Kind::Log);
         let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
-        let (mut builder, from) = self.trusted_indexes(segment)?;
+        let Trusted { mut builder, position: from, .. } = self.trusted_indexes(segment)?;
         let mut scan = Scan::new(&file, from, segment.size(), segment.base);
         while scan.next_offset() < self.recovery_point && segment.base < self.recovery_point {
             let at = scan.position();
@@ -198,9 +216,26 @@ impl<'a> Recovery<'a> {
             Some(reason) => self.cut(segment, scan.position(), reason)?,
             None => false,
         };
-        file.sync_data().map_err(|error| Error::io(&path, error))?;
+        let rewritten = rewrite(&file, unchecked, scan.position()).and_then(|()| file.sync_data());
+        rewritten.map_err(|error| Error::io(&path, error))?;
+        self.renew_name(segment)?;
         self.write_indexes(segment, builder, is_last || was_cut)?;
         Ok(was_cut)
+    }
+
+    /// What `rewrite` does for bytes, for the name of a file made since the recovery point: the sync of its folder
+    /// may have failed, too. A crash between the two renames is ended by the next start as any `.swap`.
+    fn renew_name(&self, segment: &Segment) -> Result<(), Error> {
+        if segment.base < self.recovery_point {
+            return Ok(());
+        }
+        let path = segment.path(Kind::Log);
+        let mut aside = path.clone().into_os_string();
+        aside.push(Intermediate::Swap.suffix());
+        let disk = &self.directory.disk;
+        let renewed =
+            disk.rename(&path, Path::new(&aside)).and_then(|()| disk.rename(Path::new(&aside), &path));
+        renewed.map_err(|error| Error::io(&path, error))
     }
 
     fn take(&mut self, builder: &mut IndexBuilder, position: u64, header: &Header) {
@@ -213,9 +248,12 @@ impl<'a> Recovery<'a> {
 
     /// The index entries below the recovery point, and where the walk begins: at the last of them, if a batch with
     /// that last offset stands there, else at the segment's start.
-    fn trusted_indexes(&self, segment: &Segment) -> Result<(IndexBuilder, u64), Error> {
+    fn trusted_indexes(&self, segment: &Segment) -> Result<Trusted, Error> {
         let interval = self.directory.index_interval_bytes();
-        let from_start = || Ok((IndexBuilder::new(segment.base, interval), 0));
+        let from_start = || {
+            let builder = IndexBuilder::new(segment.base, interval);
+            Ok(Trusted { builder, position: 0, complete: false })
+        };
         let Some(limit) = segment.relative(self.recovery_point).filter(|limit| *limit > 0) else {
             return from_start();
         };
@@ -225,7 +263,12 @@ impl<'a> Recovery<'a> {
             return from_start();
         };
         let trusted: Vec<_> = offsets.iter().take_while(|entry| entry.relative < limit).collect();
-        let Some(last) = trusted.last().copied() else { return from_start() };
+        let last_time = times.last().map(|last| last.relative);
+        let complete = trusted.len() == offsets.iter().count() && last_time.is_some_and(|last| last < limit);
+        let Some(last) = trusted.last().copied() else {
+            let builder = IndexBuilder::new(segment.base, interval);
+            return Ok(Trusted { builder, position: 0, complete });
+        };
         let path = segment.path(Kind::Log);
         let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
         let position = u64::from(last.position);
@@ -237,7 +280,8 @@ impl<'a> Recovery<'a> {
             return from_start();
         }
         times.truncate_to(last.relative.saturating_add(1));
-        Ok((IndexBuilder::after(segment.base, interval, TailIndex::with(trusted), times), position))
+        let builder = IndexBuilder::after(segment.base, interval, TailIndex::with(trusted), times);
+        Ok(Trusted { builder, position, complete })
     }
 
     /// Cuts what follows the last good batch. Zeros were taken ahead and are no loss; everything else is reported.
@@ -369,6 +413,20 @@ fn close_times(times: &mut TimeIndex, segment: &Segment, offset: Offset, timesta
     }
 }
 
+/// Writes bytes back to where they were read from, so that the sync that follows brings them to the device. A sync
+/// that failed in the former process left pages that read well, count as clean, and were never written.
+fn rewrite(file: &File, mut position: u64, end: u64) -> io::Result<()> {
+    let mut buffer = vec![0; REWRITE_CHUNK];
+    while position < end {
+        let length = usize::try_from(end - position).unwrap_or(REWRITE_CHUNK).min(REWRITE_CHUNK);
+        let part = buffer.get_mut(..length).unwrap_or_default();
+        file.read_exact_at(part, position)?;
+        file.write_at(part, position)?;
+        position += u64::try_from(length).unwrap_or(u64::MAX);
+    }
+    Ok(())
+}
+
 fn last_of(header: &Header) -> Offset {
     Offset(after(header).0 - 1)
 }
@@ -383,7 +441,7 @@ fn write_synced(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<(), 
 fn remove_if_there(directory: &Directory, path: &Path) -> Result<(), Error> {
     match directory.disk.remove_file(path) {
         Ok(()) => Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Error::io(path, error)),
     }
 }

@@ -63,12 +63,7 @@ impl Log {
     /// (index files, sync, snapshot) is done by the upkeep soon.
     pub(crate) fn roll_to(&self, core: &mut Core, base: Offset) -> Result<Arc<Segment>, Error> {
         let old = self.active_segment();
-        if let (Some(tail), Some(max)) = (old.tail.load().as_ref(), old.known_max_timestamp())
-            && let Some(relative) = old.relative(max.offset)
-        {
-            // The time index of a closed segment ends with its largest timestamp.
-            tail.times.lock().maybe_append(time_index::Entry { timestamp: max.timestamp, relative });
-        }
+        self.end_time_index(&old);
         let created = self.directory.clock.wall();
         let warm = self.warm(core)?;
         let snapshot = producer_snapshot::encode(&warm.producers);
@@ -78,6 +73,15 @@ impl Log {
         self.push_segment(segment.clone());
         self.directory.request_upkeep(self.me.clone());
         Ok(segment)
+    }
+
+    /// The time index of a closed segment ends with its largest timestamp (`LogSegment.onBecomeInactiveSegment`).
+    pub(crate) fn end_time_index(&self, segment: &Segment) {
+        if let (Some(tail), Some(max)) = (segment.tail.load().as_ref(), segment.known_max_timestamp())
+            && let Some(relative) = segment.relative(max.offset)
+        {
+            tail.times.lock().maybe_append(time_index::Entry { timestamp: max.timestamp, relative });
+        }
     }
 
     /// Goes on in a new segment although nothing forces it, so that the old one may be deleted. Nothing happens when

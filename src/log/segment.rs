@@ -86,6 +86,8 @@ pub(crate) struct Segment {
     exists: AtomicBool,
     /// The file was made and its name is not on stable storage yet.
     name_unsynced: AtomicBool,
+    /// Recovery cut zeros off and left the sync of that to the clean close.
+    length_unsynced: AtomicBool,
     pub(crate) tail: ArcSwapOption<Tail>,
     max_timestamp: Mutex<Option<MaxTimestamp>>,
     aborted: Mutex<Option<Arc<Vec<AbortedTransaction>>>>,
@@ -121,6 +123,7 @@ impl Segment {
             physical: AtomicU64::new(size),
             exists: AtomicBool::new(exists),
             name_unsynced: AtomicBool::new(false),
+            length_unsynced: AtomicBool::new(false),
             tail: ArcSwapOption::empty(),
             max_timestamp: Mutex::new(None),
             aborted: Mutex::new(None),
@@ -200,6 +203,21 @@ impl Segment {
         Ok(())
     }
 
+    /// As [`Segment::cut`], for zeros that the next recovery would cut again: safe with [`Segment::sync_length`].
+    pub(crate) fn cut_zeros(&self, directory: &Directory, size: u64) -> io::Result<()> {
+        self.cut(directory, size)?;
+        self.length_unsynced.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Makes a cut of zeros safe, before the directory is marked as closed in good order.
+    pub(crate) fn sync_length(&self, directory: &Directory) -> io::Result<()> {
+        if self.length_unsynced.swap(false, Ordering::AcqRel) {
+            self.file(directory)?.sync_data()?;
+        }
+        Ok(())
+    }
+
     /// Whether the file's name must be synced (with the folder) before its content counts as safe.
     pub(crate) fn name_unsynced(&self) -> bool {
         self.name_unsynced.load(Ordering::Acquire)
@@ -263,7 +281,10 @@ impl Segment {
     pub(crate) fn read_index(&self, directory: &Directory) -> Result<Option<FileIndex>, Error> {
         let path = self.path(Kind::Index);
         match directory.disk.read(&path, INDEX_SIZE_MAX) {
-            Ok(bytes) => Ok(FileIndex::parse(Bytes::from(bytes), self.size())),
+            Ok(bytes) => {
+                let index = FileIndex::parse(Bytes::from(bytes), self.size());
+                Ok(index.filter(|index| index.count() > 0 || !self.needs_entries(directory)))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let empty = self.size() == 0;
                 Ok(if empty { FileIndex::parse(Bytes::new(), 0) } else { None })
@@ -271,6 +292,19 @@ impl Segment {
             Err(error) if error.kind() == io::ErrorKind::InvalidData => Ok(None),
             Err(error) => Err(Error::io(&path, error)),
         }
+    }
+
+    /// Whether an index without entries cannot be all of it: there are several batches and more bytes than an
+    /// interval. (A file that was being made when the power went is empty.)
+    fn needs_entries(&self, directory: &Directory) -> bool {
+        let size = self.size();
+        if size <= directory.index_interval_bytes() {
+            return false;
+        }
+        let Ok(file) = self.file(directory) else { return false };
+        let first = Scan::new(&file, 0, size, self.base).next_header();
+        let first_size = first.ok().flatten().map(|(_, header)| header.total_size());
+        first_size.is_some_and(|first| u64::try_from(first).is_ok_and(|first| first < size))
     }
 
     /// The time index as its file has it; `None` when it is missing or wrong.
@@ -301,8 +335,14 @@ impl Segment {
         let (tail, max) = builder.finish();
         *self.max_timestamp.lock() = Some(max);
         let offsets = tail.offsets.encode_from(0);
-        write_whole(directory, &self.path(Kind::Index), &offsets)?;
-        write_whole(directory, &self.path(Kind::TimeIndex), &tail.times.lock().encode_from(0))?;
+        let times = tail.times.lock().encode_from(0);
+        for (kind, bytes) in [(Kind::Index, &offsets), (Kind::TimeIndex, &times)] {
+            let path = self.path(kind);
+            // What was built serves this process even when it cannot be kept.
+            if let Err(error) = write_synced(directory, &path, bytes) {
+                tracing::warn!(%error, "cannot keep a rebuilt index");
+            }
+        }
         FileIndex::parse(Bytes::from(offsets), self.size())
             .ok_or_else(|| Error::damaged(&path, 0, "positions do not ascend"))
     }
@@ -473,6 +513,16 @@ impl IndexBuilder {
     pub(crate) fn into_tail(self) -> (Tail, MaxTimestamp) {
         (Tail { offsets: self.offsets, times: Mutex::new(self.times) }, self.max)
     }
+}
+
+/// Writes a whole small file in place and syncs it and its name.
+pub(crate) fn write_synced(directory: &Directory, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_whole(directory, path, bytes)?;
+    let sync = || {
+        directory.disk.open(path, Open::ReadWrite)?.sync_data()?;
+        directory.disk.sync_dir(path.parent().unwrap_or(path))
+    };
+    sync().map_err(|error| Error::io(path, error))
 }
 
 /// Writes a whole small file in place; not synced.

@@ -41,6 +41,8 @@ impl Log {
             return Ok(());
         }
         tracing::info!(partition = %self.partition, %offset, %end, "truncating");
+        self.recovery_point.fetch_min(offset.0, Ordering::AcqRel);
+        self.directory.checkpoints.lower_recovery_point(&self.directory, &self.partition, offset)?;
         core.note_taken_back(offset);
         self.shorten(&mut core, offset)?;
         self.announce(&core);
@@ -88,7 +90,7 @@ impl Log {
         self.recovery_point.fetch_min(to.0, Ordering::AcqRel);
         let aborted = last.aborted(&self.directory)?;
         last.set_aborted(aborted.iter().filter(|entry| entry.last < to).copied().collect());
-        self.cut_indexes(last, to)?;
+        self.cut_indexes(last, to);
         self.remove_snapshots_above(to)?;
         let (active, _) = activate(&self.directory, last, self.index_interval_bytes())?;
         let rebuilt = self.rebuild_producers(to, to)?;
@@ -99,6 +101,7 @@ impl Log {
         core.synced = core.synced.min(to);
         let warm = self.warm(core)?;
         warm.active = active;
+        warm.indexes_stale = true;
         warm.producers = rebuilt.producers;
         warm.last_snapshot = rebuilt.snapshot;
         warm.snapshots.retain(|snapshot| snapshot.0 <= to);
@@ -116,13 +119,14 @@ impl Log {
         Ok(())
     }
 
-    /// The last segment's indexes, in memory and in their files, end where the log does now.
-    fn cut_indexes(&self, last: &Segment, to: Offset) -> Result<(), Error> {
+    /// The last segment's indexes in memory end where the log does now; their files follow with the next flush (a
+    /// device may be full just now), and recovery trusts none of their entries above the recovery point.
+    fn cut_indexes(&self, last: &Segment, to: Offset) {
         if let Some(tail) = last.tail.load().as_ref() {
             tail.offsets.shorten_to_position(last.size());
             tail.times.lock().truncate_to(last.relative(to).unwrap_or(u32::MAX));
         }
-        self.write_index_files(last)
+        last.set_max_timestamp(None);
     }
 
     /// Removes a segment's files at once.

@@ -92,8 +92,12 @@ impl Inner {
                         self.each(home, |log| report(log, "flush", log.flush().map(|()| log.cool_if_idle())));
                         home.write_recovery_points();
                     }
-                    Job::LogStarts => home.write_log_starts(),
-                    Job::HighWatermarks => home.write_high_watermarks(),
+                    Job::LogStarts => {
+                        home.write_log_starts();
+                    }
+                    Job::HighWatermarks => {
+                        home.write_high_watermarks();
+                    }
                     Job::Retention => {
                         self.each(home, |log| report(log, "retention", log.retain(judged).map(|_| ())));
                     }
@@ -140,6 +144,7 @@ impl Log {
         let busy = core.writing || core.listed || !core.queue.is_empty() || core.idle_looks < IDLE_LOOKS;
         let Some(warm) = core.warm.as_ref() else { return };
         let unsaved = warm.epochs_dirty
+            || warm.indexes_stale
             || !warm.snapshots.is_empty()
             || warm.last_snapshot != Some(next)
             || warm.producers.first_unstable().is_some();

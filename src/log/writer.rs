@@ -113,7 +113,8 @@ impl Log {
     pub(crate) fn end_writing(&self, core: &mut Core) {
         core.writing = false;
         core.disk_waits = false;
-        if !core.queue.is_empty() || core.sync_to > core.synced {
+        let offline = self.directory.check().is_err();
+        if !core.queue.is_empty() || (core.sync_to > core.synced && !offline) {
             self.list_for_disk(core);
         }
         if core.blocked > 0 {
@@ -136,12 +137,14 @@ impl Log {
     fn begin_disk_round(&self) -> Option<(Round, Option<Sync>)> {
         let mut core = self.core.lock();
         core.listed = false;
-        if core.closed {
-            core.queue.drain(..).for_each(|queued| self.directory.written(queued.bytes));
-            return None;
-        }
         if core.writing {
             core.disk_waits = true;
+            return None;
+        }
+        if core.closed || self.directory.check().is_err() {
+            self.take_back(&mut core);
+            self.announce(&core);
+            self.round_ended.notify_all();
             return None;
         }
         let sync = (core.sync_to > core.synced).then(|| Sync { to: core.next, segments: core.dirty.clone() });
