@@ -3,10 +3,8 @@
 use super::image::Image;
 use super::image::ResourceType;
 use crate::config::Definition;
-use crate::config::Invalid;
 use crate::config::Mode;
 use crate::config::ServerConfig;
-use crate::config::TopicConfig;
 use crate::config::broker_key;
 use crate::config::broker_keys;
 use crate::config::client_metrics_keys;
@@ -97,14 +95,6 @@ pub fn server_config<'a>(config: &'a ServerConfig, image: &Image) -> Cow<'a, Ser
             Cow::Borrowed(config)
         }
     }
-}
-
-/// Everything that counts for a topic.
-///
-/// # Errors
-/// The topic's own settings contradict the broker's.
-pub fn topic_config(config: &ServerConfig, image: &Image, topic: &str) -> Result<TopicConfig, Invalid> {
-    TopicConfig::resolve(&server_config(config, image), image.topic_configs(topic))
 }
 
 /// All settings of a topic that sets `own` itself, sorted by name.
@@ -359,9 +349,9 @@ mod tests {
     }
 
     #[test]
-    fn settings_changed_at_run_time_count_for_topics() {
+    fn settings_changed_at_run_time_count() {
         let config = config(&[("node.id", "1")]);
         let image = with_broker_config("1", "log.retention.ms", "5000");
-        assert_eq!(topic_config(&config, &image, "t").unwrap().retention_ms, 5000);
+        assert_eq!(server_config(&config, &image).log.retention_ms, 5000);
     }
 }

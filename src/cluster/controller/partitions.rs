@@ -237,16 +237,94 @@ fn lead_again(
         change.leader = id;
         return Some(change);
     }
-    let waits = partition.leader == BrokerId::NONE;
-    if waits && partition.isr.contains(&id) {
-        change.leader = id;
-    } else if waits && partition.isr.is_empty() && partition.elr.contains(&id) {
-        change.leader = id;
-        change.isr = Some(vec![id]);
-        change.eligible_leader_replicas =
-            Some(partition.elr.iter().copied().filter(|replica| *replica != id).collect());
-    } else {
+    if partition.leader != BrokerId::NONE {
         return None;
     }
+    if !partition.isr.contains(&id) {
+        let eligible = partition.elr.contains(&id);
+        let last_known = partition.elr.is_empty() && partition.last_known_elr == [id];
+        if !partition.isr.is_empty() || !(eligible || last_known) {
+            return None;
+        }
+        change.isr = Some(vec![id]);
+        let others = partition.elr.iter().copied().filter(|replica| *replica != id);
+        change.eligible_leader_replicas = eligible.then(|| others.collect());
+        // The last known leader may lack records that a lost one had.
+        change.leader_recovery_state = if eligible { -1 } else { 1 };
+    }
+    change.leader = id;
+    change.last_known_elr = (!partition.last_known_elr.is_empty()).then(Vec::new);
     Some(change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::records::TopicRecord;
+
+    const ME: BrokerId = BrokerId(1);
+
+    fn image(change: impl Fn(&mut Partition)) -> Image {
+        let mut image = Image::empty("c");
+        let topic_id = crate::base::TopicId::METADATA;
+        image.apply(&TopicRecord { name: "t".to_owned(), topic_id }.into()).unwrap();
+        let mut partition = Partition {
+            index: PartitionIndex(0),
+            replicas: vec![ME, BrokerId(2)],
+            isr: vec![ME],
+            removing_replicas: Vec::new(),
+            adding_replicas: Vec::new(),
+            elr: Vec::new(),
+            last_known_elr: Vec::new(),
+            leader: BrokerId::NONE,
+            recovering: false,
+            leader_epoch: LeaderEpoch(5),
+            partition_epoch: 5,
+            directories: Vec::new(),
+        };
+        change(&mut partition);
+        image.apply(&partition.to_record(topic_id).into()).unwrap();
+        image
+    }
+
+    /// The partition after the broker was unfenced: leader, epoch, ISR, eligible, last known.
+    fn after(
+        unclean: bool,
+        change: impl Fn(&mut Partition),
+    ) -> (i32, i32, Vec<BrokerId>, usize, usize, bool) {
+        let mut image = image(change);
+        for record in on_unfence(&image, ME, unclean) {
+            image.apply(&record).unwrap();
+        }
+        let one = image.partition("t", PartitionIndex(0)).unwrap();
+        let sizes = (one.elr.len(), one.last_known_elr.len());
+        (one.leader.0, one.leader_epoch.0, one.isr.clone(), sizes.0, sizes.1, one.recovering)
+    }
+
+    #[test]
+    fn a_partition_without_leader_gets_one_that_may_lead() {
+        let waiting = |partition: &mut Partition| partition.last_known_elr = vec![ME];
+        assert_eq!(after(false, waiting), (1, 6, vec![ME], 0, 0, false));
+        let elsewhere = |partition: &mut Partition| partition.isr = vec![BrokerId(2)];
+        assert_eq!(after(false, elsewhere), (-1, 5, vec![BrokerId(2)], 0, 0, false));
+        let eligible = |partition: &mut Partition| {
+            partition.isr.clear();
+            partition.elr = vec![BrokerId(2), ME];
+        };
+        assert_eq!(after(false, eligible), (1, 6, vec![ME], 1, 0, false));
+        let last_known = |partition: &mut Partition| {
+            partition.isr.clear();
+            partition.last_known_elr = vec![ME];
+        };
+        assert_eq!(after(false, last_known), (1, 6, vec![ME], 0, 0, true));
+        let nobody = |partition: &mut Partition| partition.isr.clear();
+        assert_eq!(after(false, nobody), (-1, 5, Vec::new(), 0, 0, false));
+    }
+
+    #[test]
+    fn a_leader_begins_a_new_epoch_only_after_an_unclean_stop() {
+        let led = |partition: &mut Partition| partition.leader = ME;
+        assert_eq!(after(false, led).1, 5);
+        assert_eq!(after(true, led).1, 6);
+    }
 }
