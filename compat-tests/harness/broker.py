@@ -31,6 +31,8 @@ def answers(port):
 class Broker:
     """A running broker; `bootstrap` is where clients go."""
 
+    preexec = None
+
     def __init__(self, folder, port, settings):
         self.folder = Path(folder)
         self.port = port
@@ -56,6 +58,7 @@ class Broker:
             "offsets.topic.num.partitions": "4",
             "group.initial.rebalance.delay.ms": "100",
         }
+        lines.update(pair.split("=", 1) for pair in os.environ.get("COMPAT_SETTINGS", "").split(";") if pair)
         lines.update(self.settings)
         if os.environ.get("COMPAT_BROKER") == "kafka":
             skip = ("process.roles", "node.id", "listeners", "log.dirs")
@@ -68,7 +71,7 @@ class Broker:
 
     def start(self):
         self.log = open(self.folder / "broker.log", "ab")
-        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.preexec)
         limit = time.monotonic() + 60
         while not answers(self.port):
             assert self.process.poll() is None, f"the broker ended: {self.log_tail()}"

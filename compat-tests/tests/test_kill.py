@@ -15,6 +15,13 @@ KILLS = int(os.environ.get("COMPAT_KILLS", "15"))
 
 def test_kill_under_an_idempotent_producer(folder):
     broker = start(folder)
+    try:
+        kill_under_an_idempotent_producer(broker, KILLS)
+    finally:
+        broker.kill()
+
+
+def kill_under_an_idempotent_producer(broker, kills):
     stop = threading.Event()
     acked = []
     try:
@@ -43,7 +50,7 @@ def test_kill_under_an_idempotent_producer(folder):
 
         thread = threading.Thread(target=send)
         thread.start()
-        for _ in range(KILLS):
+        for _ in range(kills):
             before = len(acked)
             until(lambda: len(acked) > before + 2000, "the producer makes progress")
             broker.kill()
@@ -62,7 +69,6 @@ def test_kill_under_an_idempotent_producer(folder):
             values = [value for _offset, value in records]
             assert len(values) == len(set(values)), "a record is stored twice"
             assert values == sorted(values), "order is kept"
-        print(f"{KILLS} kills, {len(acked)} acknowledged, 0 lost, 0 doubled")
+        print(f"{kills} kills, {len(acked)} acknowledged, 0 lost, 0 doubled")
     finally:
         stop.set()
-        broker.kill()
