@@ -337,7 +337,7 @@ pub struct Listed {
     pub protocol_type: Arc<str>,
     /// The name of its state.
     pub state: &'static str,
-    /// The name of its type, `Classic`.
+    /// The name of its type, `classic`.
     pub group_type: &'static str,
 }
 

@@ -9,7 +9,7 @@ use crate::groups::command::List;
 use crate::groups::command::Listed;
 use std::sync::Arc;
 
-const GROUP_TYPE: &str = "Classic";
+const GROUP_TYPE: &str = "classic";
 
 /// A group in full; protocol and metadata are only shown while it is stable, as in Kafka.
 pub(crate) fn describe(group: &Group) -> Described {

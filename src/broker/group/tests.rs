@@ -406,7 +406,7 @@ async fn groups_are_listed_described_and_deleted_in_every_version() {
         let group = &answer.groups[0];
         assert_eq!((&*group.group_id.0, &*group.protocol_type), ("g", "consumer"));
         assert_eq!(&*group.group_state, if version >= 4 { "Stable" } else { "" });
-        assert_eq!(&*group.group_type, if version >= 5 { "Classic" } else { "" });
+        assert_eq!(&*group.group_type, if version >= 5 { "classic" } else { "" });
     }
     let filter = ListGroupsRequest::default().with_states_filter(vec![text("empty")]);
     let answer: ListGroupsResponse = ask(&broker, versions::LIST_GROUPS, 4, &filter).await;
