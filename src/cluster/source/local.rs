@@ -213,6 +213,16 @@ impl Active {
         self.snapshots.finish().await;
     }
 
+    /// After a failed append: goes on when all of it was taken back and the log takes appends again (the device was
+    /// full). Else what the log holds is no longer what the image says, and only a new start can tell.
+    fn survive(&self, failed: Error) -> Result<(), Error> {
+        if !self.store.is_online() || self.store.end() != self.image.offset {
+            return Err(failed);
+        }
+        warn!("a change of the cluster was not written and is dropped: {failed}");
+        Ok(())
+    }
+
     /// Writes that this broker is gone, for whoever opens the log next. Nobody here needs to see it any more.
     async fn leave(&mut self) {
         let id = self.config.node_id;
@@ -239,7 +249,7 @@ impl Active {
                 Ok(end) => end,
                 Err(failed) => {
                     turn.answer(None);
-                    return Err(failed);
+                    return self.survive(failed);
                 }
             };
             turn.draft.advance(end, self.image.epoch);

@@ -31,8 +31,10 @@ pub(super) struct Memory {
     pub(super) start: i64,
     /// The offset after the last record.
     pub(super) end: i64,
-    /// When set, appends fail.
+    /// When set, appends fail for good.
     pub(super) broken: bool,
+    /// When set, appends fail until it is not.
+    pub(super) full: bool,
 }
 
 impl Store {
@@ -79,6 +81,15 @@ impl Store {
         }
     }
 
+    /// Whether appends can still succeed: a full device may get room again, a failed one stays failed.
+    pub(super) fn is_online(&self) -> bool {
+        match self {
+            Store::Log(log) => log.is_online(),
+            #[cfg(test)]
+            Store::Memory(memory) => !memory.lock().broken,
+        }
+    }
+
     /// How many bytes the log has.
     pub(super) fn size_bytes(&self) -> u64 {
         match self {
@@ -122,7 +133,7 @@ async fn append(log: &Log, batches: Vec<CheckedBatch>, epoch: LeaderEpoch) -> Re
 #[cfg(test)]
 impl Memory {
     fn append(&mut self, batches: &[CheckedBatch], epoch: LeaderEpoch) -> Result<Offset, Error> {
-        if self.broken {
+        if self.broken || self.full {
             return Err(Error::Log("broken for a test".to_owned()));
         }
         for batch in batches {

@@ -219,6 +219,22 @@ async fn when_the_log_fails_nothing_is_seen_and_the_controller_stops() {
 }
 
 #[tokio::test]
+async fn a_full_disk_costs_only_the_changes_that_did_not_fit() {
+    let world = World::new(&[]);
+    let (local, shutdown) = world.start(false).await;
+    world.memory.lock().full = true;
+    let command = CreateTopics { topics: vec![topic("t", 1)], validate_only: false };
+    assert!(matches!(local.controller().create_topics(command).await, Err(Error::NotActive)));
+    assert_eq!(local.publisher().current().topic_count(), 0);
+    world.memory.lock().full = false;
+    assert!(create(&local, "t", 1).await);
+    let before = local.publisher().current();
+    stop(local, shutdown).await;
+    let (local, _shutdown) = world.start(false).await;
+    assert_eq!(visible(&local.publisher().current()), visible(&before));
+}
+
+#[tokio::test]
 async fn snapshots_stand_for_the_log_before_them() {
     let world = World::new(&[
         ("metadata.log.max.record.bytes.between.snapshots", "400"),
