@@ -13,6 +13,7 @@ use crate::log::published::End;
 use crate::log::scan::Scan;
 use crate::log::scan::after;
 use crate::log::segment::Segment;
+use crate::record::HEADER_SIZE;
 use crate::record::Header;
 use bytes::Bytes;
 use std::io;
@@ -101,6 +102,16 @@ impl Log {
             rest = tail;
         }
         Ok(Bytes::from(bytes))
+    }
+
+    /// Where the batch behind a read begins, when that lies in the same file; `None` at the end of a segment.
+    pub fn following(&self, read: &ReadResult) -> Option<Offset> {
+        let slice = read.slices.last()?;
+        let mut head = [0; HEADER_SIZE];
+        slice.file.read_exact_at(&mut head, slice.end()).ok()?;
+        // Behind the last batch of a file there may be zeros, which are no batch.
+        let header = Header::parse(&head).filter(|header| header.length > 0)?;
+        Some(Offset(header.base_offset))
     }
 
     /// The aborted transactions that touch `from..to`, in the order of their markers (`.txnindex`).

@@ -6,6 +6,7 @@ use crate::base::Offset;
 use crate::base::OffsetAndEpoch;
 use crate::io::FileSlice;
 use crate::log::AbortedTransaction;
+use crate::log::ReadResult;
 use crate::replica::error::Error;
 use crate::replica::partition::Partition;
 
@@ -96,8 +97,8 @@ impl Partition {
         let limit = visible_end(&answer, request.reader);
         if request.from < limit {
             let found = self.log.read(request.from, limit, request.max_bytes, request.at_least_one)?;
-            if request.reader == Reader::Committed && found.bytes > 0 {
-                answer.aborted = Some(self.log.aborted(request.from, limit)?);
+            if request.reader == Reader::Committed {
+                answer.aborted = Some(self.aborted_within(request.from, limit, &found)?);
             }
             answer.slices = found.slices;
             answer.bytes = found.bytes;
@@ -106,6 +107,26 @@ impl Partition {
             answer.aborted = Some(Vec::new());
         }
         Ok(answer)
+    }
+
+    /// The transactions aborted within what was read. Those behind it are left out where that is known: a reader far
+    /// behind would get all of them with each answer.
+    fn aborted_within(
+        &self,
+        from: Offset,
+        limit: Offset,
+        read: &ReadResult,
+    ) -> Result<Vec<AbortedTransaction>, Error> {
+        if read.bytes == 0 {
+            return Ok(Vec::new());
+        }
+        let mut aborted = self.log.aborted(from, limit)?;
+        if !aborted.is_empty()
+            && let Some(end) = self.log.following(read)
+        {
+            aborted.retain(|transaction| transaction.first < end);
+        }
+        Ok(aborted)
     }
 
     /// How much there is to read, for whoever waits for a certain amount. With `enough` at most 1 the files are not

@@ -28,6 +28,7 @@ use crate::log::Dirs;
 use crate::log::Threads;
 use crate::record::BatchBuilder;
 use crate::record::Codec;
+use crate::record::control::EndTransaction;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -550,4 +551,51 @@ async fn many_writers_leave_no_gap_and_a_reader_sees_only_whole_batches() {
         assert_eq!(node.clock.timeout(60 * SECOND, writer.join()).await, Some(Some(())));
     }
     assert_eq!(partition.high_watermark(), Offset(600));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_committed_reader_stops_at_open_transactions_and_learns_of_aborted_ones() {
+    let node = Node::start(&[]).await;
+    node.create("t", 1, &[0]).await;
+    let partition = node.partition("t", 0);
+    let append = async |batch: crate::record::CheckedBatch| {
+        let pending = partition.append_batch(batch, Acks::All, Origin::Coordinator, None).unwrap();
+        pending.done(node.soon()).await.unwrap();
+    };
+    let open = async |id: i64| {
+        let builder = BatchBuilder::new(Codec::None, Timestamp(5));
+        let mut builder = builder.producer(ProducerId(id), ProducerEpoch(0), 0).transactional();
+        builder.push(None, Some(&[b'x'; 500]), &[], Timestamp(5));
+        append(builder.build()).await;
+    };
+    let abort = async |id: i64| {
+        let marker = EndTransaction { committed: false, coordinator_epoch: 0 };
+        append(marker.batch(ProducerId(id), ProducerEpoch(0), Timestamp(5))).await;
+    };
+    open(1).await;
+    let client = BatchBuilder::new(Codec::None, Timestamp(5)).producer(ProducerId(9), ProducerEpoch(0), 0);
+    let mut client = client.transactional();
+    client.push(None, Some(b"v"), &[], Timestamp(5));
+    let refused = partition.append(client.build().bytes().clone(), Acks::All, Origin::Client);
+    assert!(matches!(refused, Err(Error::UnverifiedTransaction)));
+    assert_eq!(partition.high_watermark(), Offset(1));
+    assert_eq!(partition.last_stable_offset().unwrap(), Offset(0));
+    assert_eq!(partition.read(&read_from(0, Reader::Committed)).unwrap().bytes, 0);
+    let latest = |view| partition.list_offset(Spot::Latest, view, None).unwrap().unwrap().offset.0;
+    assert_eq!((latest(View::Committed), latest(View::Consumer)), (0, 1));
+    assert_eq!(partition.list_offset(Spot::At(Timestamp(0)), View::Committed, None).unwrap(), None);
+
+    abort(1).await;
+    open(2).await;
+    abort(2).await;
+    open(3).await;
+    assert_eq!((latest(View::Committed), latest(View::Consumer)), (4, 5));
+    let aborted = |max_bytes| {
+        let request = ReadRequest { max_bytes, ..read_from(0, Reader::Committed) };
+        let answer = partition.read(&request).unwrap();
+        answer.aborted.unwrap().iter().map(|one| (one.producer.0, one.first.0)).collect::<Vec<_>>()
+    };
+    assert_eq!(aborted(1 << 20), [(1, 0), (2, 2)]);
+    assert_eq!(aborted(100), [(1, 0)], "what was not read is not named");
+    assert!(partition.read(&read_from(0, Reader::Consumer)).unwrap().aborted.is_none());
 }
