@@ -15,8 +15,8 @@ use kafka_protocol::protocol::Encodable;
 ///
 /// # Errors
 /// What the guard or the decoder finds wrong; the connection is closed then.
-pub fn decode<T: Decodable>(header: &RequestHeader, mut body: Bytes) -> Result<T, Error> {
-    guard::check(header.api_key, header.api_version, &body)?;
+pub fn decode<T: Decodable>(header: &RequestHeader, body: Bytes) -> Result<T, Error> {
+    let mut body = guard::checked(header.api_key, header.api_version, body)?;
     T::decode(&mut body, layout(header)).map_err(|error| Error::Decode(format!("{error:#}")))
 }
 

@@ -13,7 +13,8 @@ What this broker offers of the Apache Kafka 4.4 protocol. This page is made from
 
 A request with another key or version closes the connection, as Apache Kafka does, but for ApiVersions. Versions in the
 compact form with tag sections (KIP-482) begin where \"flexible from\" says. \"Shown\" is the range in the ApiVersions answer
-where it differs from what is served. Unknown tagged fields are skipped.
+where it differs from what is served. Unknown tagged fields and bytes behind the last field are
+skipped; what is no UTF-8 in a string becomes U+FFFD, as in Java.
 
 | key | API | served | shown | flexible from | notes |
 |---:|---|---|---|---|---|

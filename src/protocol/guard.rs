@@ -3,7 +3,8 @@
 //! Decoders reserve memory for the counts they read. The guard proves first that every count and length is backed by
 //! the bytes that are left, that nulls stand only where they may, that no varint is endless, and that the decoded form
 //! stays within [`DECODED_RATIO`] times the frame plus [`DECODED_SLACK`] bytes. Tags it does not know are skipped.
-//! Bytes behind the last field are ignored, as Apache Kafka ignores them. It allocates nothing itself.
+//! Bytes behind the last field are ignored, as Apache Kafka ignores them. Strings that are no UTF-8 are not refused
+//! but mended, as Java mends them when it reads: a client may name things in another encoding.
 
 use crate::protocol::error::Error;
 use crate::protocol::schema;
@@ -11,6 +12,8 @@ use crate::protocol::schema::Field;
 use crate::protocol::schema::Kind;
 use crate::protocol::versions;
 use crate::protocol::wire::STRING_MAX;
+use crate::protocol::wire::Writer;
+use bytes::Bytes;
 
 /// How many bytes of decoded form one byte of a frame may become.
 pub const DECODED_RATIO: usize = 4;
@@ -25,11 +28,55 @@ const TAG_DECODED: usize = 64;
 /// # Errors
 /// [`Error::UnknownApi`] for a key without schema, else what is wrong with the first field that is wrong.
 pub fn check(api_key: i16, version: i16, body: &[u8]) -> Result<(), Error> {
+    walked(api_key, version, body).map(drop)
+}
+
+/// Checks a body, and gives it back with U+FFFD in place of what is no UTF-8 in its strings; usually that is the body
+/// itself. Strings within tagged fields stay as they are: our own codecs mend them while they read.
+///
+/// # Errors
+/// As [`check`].
+pub fn checked(api_key: i16, version: i16, body: Bytes) -> Result<Bytes, Error> {
+    let walk = walked(api_key, version, &body)?;
+    if walk.broken.is_empty() {
+        return Ok(body);
+    }
+    let mut mended = Writer::plain(walk.flexible);
+    let mut copied = 0;
+    for text in &walk.broken {
+        mended.buffer().extend_from_slice(body.get(copied..text.prefix).unwrap_or_default());
+        let broken = body.get(text.start..text.end).unwrap_or_default();
+        mended.string(&String::from_utf8_lossy(broken));
+        copied = text.end;
+    }
+    mended.buffer().extend_from_slice(body.get(copied..).unwrap_or_default());
+    Ok(mended.into_bytes())
+}
+
+fn walked(api_key: i16, version: i16, body: &[u8]) -> Result<Walk<'_>, Error> {
     let fields = schema::request(api_key).ok_or(Error::UnknownApi(api_key))?;
     let flexible = versions::api(api_key).is_some_and(|api| api.flexible(version));
     let decoded_max = body.len().saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK);
-    let mut walk = Walk { rest: body, version, flexible, decoded: 0, decoded_max, length: body.len() };
-    walk.fields(fields)
+    let (decoded, length) = (0, body.len());
+    let mut walk = Walk {
+        rest: body,
+        version,
+        flexible,
+        decoded,
+        decoded_max,
+        length,
+        in_tag: false,
+        broken: Vec::new(),
+    };
+    walk.fields(fields)?;
+    Ok(walk)
+}
+
+/// A string that is no UTF-8: where its length stands, where it begins and ends.
+struct Broken {
+    prefix: usize,
+    start: usize,
+    end: usize,
 }
 
 struct Walk<'a> {
@@ -39,6 +86,8 @@ struct Walk<'a> {
     decoded: usize,
     decoded_max: usize,
     length: usize,
+    in_tag: bool,
+    broken: Vec<Broken>,
 }
 
 impl Walk<'_> {
@@ -69,10 +118,7 @@ impl Walk<'_> {
     fn value(&mut self, kind: &'static Kind, nullable: bool, name: &'static str) -> Result<(), Error> {
         match kind {
             Kind::Fixed(size) => self.skip(*size, name),
-            Kind::Text => match self.length(Prefix::Short, nullable, name)? {
-                length if length > STRING_MAX => malformed(name, "string longer than 32767 bytes"),
-                length => self.skip(length, name),
-            },
+            Kind::Text => self.text(nullable, name),
             Kind::Blob => {
                 let length = self.length(Prefix::Long, nullable, name)?;
                 self.skip(length, name)
@@ -80,6 +126,27 @@ impl Walk<'_> {
             Kind::List(item) => self.list(item, nullable, name),
             Kind::Struct(fields) => self.fields(fields),
         }
+    }
+
+    fn text(&mut self, nullable: bool, name: &'static str) -> Result<(), Error> {
+        let prefix = self.place();
+        let length = self.length(Prefix::Short, nullable, name)?;
+        if length > STRING_MAX {
+            return malformed(name, "string longer than 32767 bytes");
+        }
+        let start = self.place();
+        let text = self.rest.get(..length).ok_or(Error::Truncated(name))?;
+        if !self.in_tag && std::str::from_utf8(text).is_err() {
+            // Mending makes at most three bytes of one.
+            self.charge(size_of::<Broken>().saturating_add(length.saturating_mul(3)))?;
+            self.broken.push(Broken { prefix, start, end: start.saturating_add(length) });
+        }
+        self.skip(length, name)
+    }
+
+    /// How far the walk is; not within a tagged field.
+    fn place(&self) -> usize {
+        self.length.saturating_sub(self.rest.len())
     }
 
     fn list(&mut self, item: &'static Kind, nullable: bool, name: &'static str) -> Result<(), Error> {
@@ -107,7 +174,9 @@ impl Walk<'_> {
             match known {
                 Some(field) => {
                     self.rest = value;
+                    self.in_tag = true;
                     self.field(field)?;
+                    self.in_tag = false;
                     if !self.rest.is_empty() {
                         return malformed(field.name, "tagged field larger than its value");
                     }

@@ -7,6 +7,7 @@
 use crate::protocol::error::Error;
 use crate::protocol::versions;
 use crate::protocol::wire::Reader;
+use crate::protocol::wire::mended;
 use bytes::Buf;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
@@ -64,9 +65,7 @@ fn client_id(frame: &mut Bytes) -> Result<Option<StrBytes>, Error> {
     if length > frame.len() {
         return Err(Error::Truncated(FIELD));
     }
-    let bytes = frame.split_to(length);
-    let lossy = |_| StrBytes::from_string(String::from_utf8_lossy(&bytes).into_owned());
-    Ok(Some(StrBytes::from_utf8(bytes.clone()).unwrap_or_else(lossy)))
+    Ok(Some(mended(frame.split_to(length))))
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ impl Reader {
         Err(Error::Malformed { field, what: "varint longer than 32 bits" })
     }
 
-    /// A string that may be null.
+    /// A string that may be null; what is no UTF-8 in it becomes U+FFFD, as in Java.
     pub fn nullable_string(&mut self, field: &'static str) -> Result<Option<StrBytes>, Error> {
         let length =
             if self.flexible { self.compact(field)? } else { plain(i32::from(self.i16(field)?), field)? };
@@ -102,10 +102,7 @@ impl Reader {
         if length > STRING_MAX {
             return Err(Error::Malformed { field, what: "string longer than 32767 bytes" });
         }
-        let bytes = self.take(length, field)?;
-        let text = StrBytes::from_utf8(bytes)
-            .map_err(|_| Error::Malformed { field, what: "string is not UTF-8" })?;
-        Ok(Some(text))
+        Ok(Some(mended(self.take(length, field)?)))
     }
 
     /// A string.
@@ -184,6 +181,12 @@ impl Reader {
         let length = raw.checked_sub(1).map(usize::try_from);
         length.transpose().map_err(|_| Error::Malformed { field, what: "length out of range" })
     }
+}
+
+/// The bytes as a string, without a copy when they are UTF-8.
+pub(super) fn mended(bytes: Bytes) -> StrBytes {
+    StrBytes::from_utf8(bytes.clone())
+        .unwrap_or_else(|_| StrBytes::from_string(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// A plain length or count: -1 is null, less is refused.
