@@ -1,5 +1,7 @@
 //! The local source under random commands, restarts and failures, beside a plain model of what was answered.
 
+mod crash;
+
 use super::files::Folder;
 use super::local::Local;
 use super::local::Opening;
@@ -178,7 +180,7 @@ async fn a_clean_stop_leaves_the_broker_fenced_for_whoever_comes_next() {
 #[tokio::test]
 async fn a_log_that_kafka_formatted_keeps_its_features() {
     let world = World::new(&[]);
-    let theirs = include_bytes!("kafka-4.4.0-formatted.checkpoint");
+    let theirs = include_bytes!("../kafka-4.4.0-formatted.checkpoint");
     let formatted = OffsetAndEpoch { offset: Offset(0), epoch: LeaderEpoch(0) };
     Folder::new(world.disk.clone(), folder()).write(&snapshot::name(formatted), theirs).unwrap();
     for _ in 0..2 {
@@ -286,7 +288,7 @@ async fn a_log_without_the_snapshot_before_it_is_refused() {
 /// A snapshot that Apache Kafka 4.4.0 wrote when it formatted a folder.
 #[test]
 fn a_snapshot_of_kafkas_is_read() {
-    let bytes = include_bytes!("kafka-4.4.0-formatted.checkpoint");
+    let bytes = include_bytes!("../kafka-4.4.0-formatted.checkpoint");
     let image = snapshot::decode(bytes::Bytes::from_static(bytes), "cluster").unwrap();
     let expected = [
         ("eligible.leader.replicas.version", 1),
@@ -304,7 +306,7 @@ fn a_snapshot_of_kafkas_is_read() {
 /// What a snapshot of ours looks like must be what Kafka's looks like: same records, same bytes but for the times.
 #[test]
 fn a_snapshot_of_ours_has_kafkas_bytes() {
-    let theirs = include_bytes!("kafka-4.4.0-formatted.checkpoint");
+    let theirs = include_bytes!("../kafka-4.4.0-formatted.checkpoint");
     let image = snapshot::decode(bytes::Bytes::from_static(theirs), "cluster").unwrap();
     let id = OffsetAndEpoch { offset: Offset(0), epoch: LeaderEpoch(0) };
     let ours = snapshot::encode(&image, id, Timestamp(1), Timestamp(2));
