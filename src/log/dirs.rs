@@ -91,6 +91,11 @@ pub struct Description {
     pub logs: Vec<LogSize>,
 }
 
+#[cfg(feature = "sim")]
+type Plants = Arc<Faults>;
+#[cfg(not(feature = "sim"))]
+type Plants = ();
+
 /// All log directories. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Dirs {
@@ -112,8 +117,6 @@ pub(crate) struct Inner {
     changes: Mutex<()>,
     disk_threads: Mutex<Vec<Thread>>,
     upkeep: Mutex<Option<Task<()>>>,
-    #[cfg(feature = "sim")]
-    faults: Arc<Faults>,
 }
 
 impl Dirs {
@@ -131,6 +134,31 @@ impl Dirs {
         settings: StorageSettings,
         threads: Threads,
     ) -> Result<Dirs, Error> {
+        Dirs::open_all((disk, clock), shutdown, settings, threads, Plants::default())
+    }
+
+    /// As [`Dirs::open`], with faults that tests planted: they are in force during recovery, too.
+    ///
+    /// # Errors
+    /// As [`Dirs::open`].
+    #[cfg(feature = "sim")]
+    pub fn open_faulty(
+        disk: Disk,
+        clock: Clock,
+        settings: StorageSettings,
+        faults: Arc<Faults>,
+    ) -> Result<Dirs, Error> {
+        Dirs::open_all((disk, clock), Shutdown::new(), settings, Threads::Driven, faults)
+    }
+
+    #[cfg_attr(not(feature = "sim"), allow(unused_variables, reason = "there are no faults to plant"))]
+    fn open_all(
+        (disk, clock): (Disk, Clock),
+        shutdown: Shutdown,
+        settings: StorageSettings,
+        threads: Threads,
+        plants: Plants,
+    ) -> Result<Dirs, Error> {
         let files = Arc::new(OpenFiles::new(usize::try_from(settings.open_files_max).unwrap_or(1)));
         let services = Services {
             disk: disk.clone(),
@@ -139,7 +167,7 @@ impl Dirs {
             indexes: Arc::new(IndexCache::new(INDEX_CACHE_BYTES)),
             upkeep: Arc::new(Notify::new()),
             #[cfg(feature = "sim")]
-            faults: Arc::default(),
+            faults: plants,
         };
         let (homes, failed, cluster_id) = open_homes(&services, &settings)?;
         refuse_duplicates(&homes)?;
@@ -164,8 +192,6 @@ impl Dirs {
             changes: Mutex::new(()),
             disk_threads: Mutex::new(Vec::new()),
             upkeep: Mutex::new(None),
-            #[cfg(feature = "sim")]
-            faults: services.faults,
         });
         if threads == Threads::Own {
             inner.start(&services.upkeep, shutdown)?;
@@ -416,12 +442,6 @@ impl Dirs {
         for home in &self.inner.homes {
             home.lock.lock().take();
         }
-    }
-
-    /// Faults for tests to switch on.
-    #[cfg(feature = "sim")]
-    pub fn faults(&self) -> &Faults {
-        &self.inner.faults
     }
 }
 

@@ -25,6 +25,7 @@ use crate::log::recover::recover;
 use crate::log::segment::Place;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -171,11 +172,11 @@ impl Home {
             }
         }
         for name in checkpoints::NAMES {
-            directory.checkpoints.seed(name, self.read_offsets(name));
+            directory.checkpoints.seed(name, self.read_offsets(name)?);
         }
-        unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS);
-        unopened.log_starts = self.read_offsets(layout::LOG_STARTS);
-        unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS);
+        unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS)?;
+        unopened.log_starts = self.read_offsets(layout::LOG_STARTS)?;
+        unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS)?;
         let Unopened { found, recovery_points, log_starts, high_watermarks, .. } = &mut *unopened;
         for offsets in [recovery_points, log_starts, high_watermarks] {
             offsets.retain(|partition, _| found.contains_key(partition));
@@ -201,21 +202,20 @@ impl Home {
         }
     }
 
-    /// A checkpoint that cannot be read counts as empty: then more is recovered than needed, nothing is lost.
-    fn read_offsets(&self, name: &str) -> Offsets {
+    /// A checkpoint that is not whole counts as empty: then more is recovered than needed. One that the device does
+    /// not give is no reason to guess.
+    fn read_offsets(&self, name: &str) -> Result<Offsets, Error> {
         let file = self.directory.path.join(name);
         let text = match checkpoint::read_text(&self.directory.disk, &file) {
-            Ok(Some(text)) => text,
-            Ok(None) => return Offsets::new(),
-            Err(error) => {
-                tracing::warn!(file = %file.display(), %error, "cannot read checkpoint");
-                return Offsets::new();
-            }
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(String::new()),
+            Err(error) => return Err(Error::io(&file, error)),
         };
-        checkpoint::parse_offsets(&text).unwrap_or_else(|| {
+        let Some(text) = text else { return Ok(Offsets::new()) };
+        Ok(checkpoint::parse_offsets(&text).unwrap_or_else(|| {
             tracing::warn!(file = %file.display(), "not a whole checkpoint, starting without");
             Offsets::new()
-        })
+        }))
     }
 
     /// Whether the last process closed the directory in good order. The mark is removed: should this process crash
@@ -224,6 +224,8 @@ impl Home {
         let file = self.directory.path.join(layout::CLEAN_SHUTDOWN);
         let io = |error| Error::io(&file, error);
         let Some(text) = checkpoint::read_text(&self.directory.disk, &file).map_err(io)? else {
+            // The start before this one may have removed the mark and ended before that was safe.
+            self.directory.disk.sync_dir(&self.directory.path).map_err(io)?;
             return Ok(false);
         };
         self.unopened.lock().broker_epoch =

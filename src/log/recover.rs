@@ -158,8 +158,10 @@ impl<'a> Recovery<'a> {
             if !is_zero(&file, position, segment.size()).map_err(|error| Error::io(&path, error))? {
                 return Ok(false);
             }
-            segment.cut_zeros(self.directory, position).map_err(|error| Error::io(&path, error))?;
+            segment.cut(self.directory, position).map_err(|error| Error::io(&path, error))?;
         }
+        // A process that recovered before this one may have made that cut, and ended before it was safe.
+        segment.leave_length_unsynced();
         segment.close(self.directory);
         Ok(true)
     }

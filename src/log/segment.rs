@@ -203,11 +203,10 @@ impl Segment {
         Ok(())
     }
 
-    /// As [`Segment::cut`], for zeros that the next recovery would cut again: safe with [`Segment::sync_length`].
-    pub(crate) fn cut_zeros(&self, directory: &Directory, size: u64) -> io::Result<()> {
-        self.cut(directory, size)?;
+    /// Zeros were cut off, and the sync of that is left to [`Segment::sync_length`]: the next recovery would cut
+    /// them again.
+    pub(crate) fn leave_length_unsynced(&self) {
         self.length_unsynced.store(true, Ordering::Release);
-        Ok(())
     }
 
     /// Makes a cut of zeros safe, before the directory is marked as closed in good order.

@@ -19,16 +19,15 @@ use dohle::config::TopicConfig;
 use dohle::io::Clock;
 use dohle::io::Disk;
 use dohle::io::Random;
-use dohle::io::Shutdown;
 use dohle::io::sim::Fault;
 use dohle::io::sim::SimClock;
 use dohle::io::sim::SimDisk;
 use dohle::log::Append;
 use dohle::log::Dirs;
 use dohle::log::Error;
+use dohle::log::Faults;
 use dohle::log::Log;
 use dohle::log::Origin;
-use dohle::log::Threads;
 use dohle::record::BatchBuilder;
 use dohle::record::Codec;
 use std::collections::BTreeMap;
@@ -380,9 +379,10 @@ impl World {
 
     fn try_open(&mut self) -> Result<(), Error> {
         let (disk, clock) = (Disk::Sim(self.disk.clone()), Clock::Sim(self.clock.clone()));
-        let dirs = Dirs::open(disk, clock, Shutdown::new(), self.settings.clone(), Threads::Driven)?;
-        dirs.faults().skip_sync.store(self.switches.skip_sync, Ordering::Relaxed);
-        dirs.faults().keep_torn_tail.store(self.switches.keep_torn_tail, Ordering::Relaxed);
+        let faults = Arc::new(Faults::default());
+        faults.skip_sync.store(self.switches.skip_sync, Ordering::Relaxed);
+        faults.keep_torn_tail.store(self.switches.keep_torn_tail, Ordering::Relaxed);
+        let dirs = Dirs::open_faulty(disk, clock, self.settings.clone(), faults)?;
         let mut logs = Vec::new();
         for index in 0..PARTITIONS {
             let partition = TopicPartition::new("t", PartitionIndex(index));
