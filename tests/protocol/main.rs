@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of a test panic as tests do")]
 
 mod conformance;
+mod group_answers;
 mod hostile;
 mod node;
 mod requests;

@@ -63,8 +63,13 @@ pub(crate) struct Client {
 
 impl Client {
     fn new(address: SocketAddr) -> Client {
+        Client::to(address, Duration::from_secs(10))
+    }
+
+    /// A connection that waits at most this long for anything.
+    pub(crate) fn to(address: SocketAddr, patience: Duration) -> Client {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(patience)).unwrap();
         stream.set_nodelay(true).unwrap();
         Client { stream, next_correlation: 1 }
     }
