@@ -10,6 +10,7 @@ use crate::broker::Broker;
 use crate::broker::context::Answer;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
+use crate::broker::data::crowd;
 use crate::broker::data::fetch_answer;
 use crate::broker::data::fetch_answer::Fetched;
 use crate::broker::data::fetch_session;
@@ -56,6 +57,11 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     };
     let image = broker.publisher.current();
     let version = context.version();
+    let wanted = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    let dropped = request.forgotten.iter().map(|topic| topic.partitions.len()).sum();
+    if crowd::too_many(&image, wanted) || crowd::too_many(&image, dropped) {
+        return Reply::Now(Answer::close(format!("Fetch: {wanted} and {dropped} partitions are too many")));
+    }
     let ask = Ask {
         session_id: request.session_id,
         epoch: request.session_epoch,

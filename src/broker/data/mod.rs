@@ -1,5 +1,6 @@
 //! Produce, Fetch and what belongs to them: the APIs that move records.
 
+mod crowd;
 pub(super) mod delete_records;
 pub(super) mod describe_producers;
 pub(super) mod fetch;

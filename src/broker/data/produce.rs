@@ -8,6 +8,7 @@ use crate::broker::Broker;
 use crate::broker::context::Answer;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
+use crate::broker::data::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
 use crate::broker::errors::Refused;
@@ -82,6 +83,10 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
         Ok(request) => request,
         Err(error) => return Reply::Now(Answer::close(format!("Produce: {error}"))),
     };
+    let named = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    if crowd::too_many(&broker.publisher.current(), named) {
+        return Reply::Now(Answer::close(format!("Produce: {named} partitions are too many")));
+    }
     let version = context.version();
     if has_room(broker, &request, version) {
         return first_stage(broker, context, request, began);

@@ -454,3 +454,17 @@ async fn a_restart_keeps_records_producers_and_ids() {
     assert_eq!(send(&bench, 9, "t", sequenced(2)).await.base_offset, 2);
     assert!(next_id(&bench).await > first);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_names_far_more_partitions_than_there_are_closes_the_connection() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 1).await;
+    let few: Vec<(i32, i64)> = (0..1000).map(|index| (index, 0)).collect();
+    assert!(matches!(bench.outcome(&fetch(&bench, 12, "t", &few), 12).await, Answer::Send(_)));
+    let many: Vec<(i32, i64)> = (0..20_000).map(|index| (index, 0)).collect();
+    assert!(matches!(bench.outcome(&fetch(&bench, 12, "t", &many), 12).await, Answer::Close(_)));
+    let mut request = produce(&bench, 9, "t", 0, Bytes::new());
+    let data = request.topic_data[0].partition_data[0].clone();
+    request.topic_data[0].partition_data = vec![data; 20_000];
+    assert!(matches!(bench.outcome(&request, 9).await, Answer::Close(_)));
+}
