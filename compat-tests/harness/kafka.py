@@ -1,0 +1,34 @@
+"""Apache Kafka itself, as the other broker that opens our folders."""
+
+import subprocess
+
+from harness.broker import Broker, free_port
+from harness.clients import WORK
+from harness.tools import LOG4J
+
+
+class Kafka(Broker):
+    """One Apache Kafka node on the same settings and the same data folder."""
+
+    def command(self):
+        controller = free_port()
+        lines = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},CONTROLLER://127.0.0.1:{controller}",
+            "controller.quorum.voters": f"1@127.0.0.1:{controller}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self.data),
+            "offsets.topic.replication.factor": "1",
+            "offsets.topic.num.partitions": "4",
+            "group.initial.rebalance.delay.ms": "100",
+        }
+        lines.update(self.settings)
+        config = self.folder / "kafka.properties"
+        config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
+        java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*"]
+        if not (self.data / "meta.properties").exists():
+            subprocess.run(
+                java + ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config)],
+                check=True, capture_output=True)
+        return java + ["kafka.Kafka", str(config)]
