@@ -139,6 +139,7 @@ impl Log {
         for segment in segments.iter().take(count) {
             segment.close(&self.directory);
             self.mark_deleted(segment, &mut paths)?;
+            self.directory.metrics.segments_deleted.inc();
         }
         let dir = self.place.path();
         self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))?;

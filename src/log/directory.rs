@@ -10,6 +10,7 @@ use crate::log::error::Error;
 use crate::log::index_cache::IndexCache;
 use crate::log::meta::DirectoryId;
 use crate::log::open_files::OpenFiles;
+use crate::metrics;
 use parking_lot::Condvar;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -58,6 +59,7 @@ pub(crate) struct Services {
     pub(crate) indexes: Arc<IndexCache>,
     /// Wakes the upkeep task.
     pub(crate) upkeep: Arc<Notify>,
+    pub(crate) metrics: metrics::Log,
     #[cfg(feature = "sim")]
     pub(crate) faults: Arc<Faults>,
 }
@@ -78,6 +80,7 @@ pub(crate) struct Directory {
     pub(crate) clock: Clock,
     pub(crate) files: Arc<OpenFiles>,
     pub(crate) indexes: Arc<IndexCache>,
+    pub(crate) metrics: metrics::Log,
     pub(crate) open: Mutex<BTreeMap<TopicPartition, Arc<Log>>>,
     pub(crate) trash: Mutex<Vec<Trash>>,
     pub(crate) checkpoints: Checkpoints,
@@ -109,6 +112,7 @@ impl Directory {
             clock: services.clock,
             files: services.files,
             indexes: services.indexes,
+            metrics: services.metrics,
             open: Mutex::new(BTreeMap::new()),
             trash: Mutex::new(Vec::new()),
             checkpoints: Checkpoints::default(),
@@ -143,6 +147,7 @@ impl Directory {
             return;
         }
         tracing::error!(directory = %self.path.display(), reason, "log directory is offline");
+        self.metrics.offline_directories.inc();
         self.room.notify_waiters();
         let open: Vec<Arc<Log>> = self.open.lock().values().cloned().collect();
         for log in open {

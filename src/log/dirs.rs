@@ -36,6 +36,7 @@ use crate::log::segment::Place;
 use crate::log::segment::Segment;
 use crate::log::upkeep::Schedule;
 use crate::log::writer;
+use crate::metrics;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::path::PathBuf;
@@ -133,8 +134,9 @@ impl Dirs {
         shutdown: Shutdown,
         settings: StorageSettings,
         threads: Threads,
+        metrics: metrics::Log,
     ) -> Result<Dirs, Error> {
-        Dirs::open_all((disk, clock), shutdown, settings, threads, Plants::default())
+        Dirs::open_all((disk, clock, metrics), shutdown, settings, threads, Plants::default())
     }
 
     /// As [`Dirs::open`], with faults that tests planted: they are in force during recovery, too.
@@ -148,12 +150,13 @@ impl Dirs {
         settings: StorageSettings,
         faults: Arc<Faults>,
     ) -> Result<Dirs, Error> {
-        Dirs::open_all((disk, clock), Shutdown::new(), settings, Threads::Driven, faults)
+        let metrics = metrics::Registry::new().log();
+        Dirs::open_all((disk, clock, metrics), Shutdown::new(), settings, Threads::Driven, faults)
     }
 
     #[cfg_attr(not(feature = "sim"), allow(unused_variables, reason = "there are no faults to plant"))]
     fn open_all(
-        (disk, clock): (Disk, Clock),
+        (disk, clock, metrics): (Disk, Clock, metrics::Log),
         shutdown: Shutdown,
         settings: StorageSettings,
         threads: Threads,
@@ -166,6 +169,7 @@ impl Dirs {
             files: files.clone(),
             indexes: Arc::new(IndexCache::new(INDEX_CACHE_BYTES)),
             upkeep: Arc::new(Notify::new()),
+            metrics,
             #[cfg(feature = "sim")]
             faults: plants,
         };

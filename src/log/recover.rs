@@ -372,6 +372,7 @@ impl<'a> Recovery<'a> {
         }
         let (folder, end) = (dir.display(), self.end);
         let (checked_bytes, cut_bytes) = (self.checked_bytes, self.cut_bytes);
+        self.directory.metrics.recovery_cut_bytes.inc_by(cut_bytes);
         if cut_bytes > 0 || checked_bytes > QUICK_BYTES {
             tracing::info!(%folder, %end, checked_bytes, cut_bytes, "recovered");
         } else {

@@ -71,6 +71,7 @@ impl Log {
         warm.active = Active { position: 0, since_entry: 0, first_timestamp: None, created };
         let segment = Segment::fresh(self.place.clone(), base);
         self.push_segment(segment.clone());
+        self.directory.metrics.segments_rolled.inc();
         self.directory.request_upkeep(self.me.clone());
         Ok(segment)
     }

@@ -129,6 +129,7 @@ impl Log {
             write.segment.set_size(position);
             self.published.store(End { offset: write.end, segment: write.segment.base, position });
             self.directory.written(write.bytes);
+            self.directory.metrics.written_bytes.inc_by(write.bytes);
         }
         self.announce(core);
     }
@@ -293,12 +294,26 @@ pub(crate) fn turn(directory: &Directory, ring: &mut Ring) -> bool {
         }
     }
     let worked = !shares.is_empty();
-    let mut outcomes = if ops.is_empty() { Vec::new() } else { ring.run(ops) }.into_iter();
+    let mut outcomes = submit(directory, ring, ops).into_iter();
     for share in shares {
         let failure = outcomes.by_ref().take(share.ops).filter_map(Result::err).reduce(|first, _| first);
         finish(directory, share, failure);
     }
     worked
+}
+
+/// Runs the operations, and measures how long those took that sync.
+fn submit(directory: &Directory, ring: &mut Ring, ops: Vec<WriteOp>) -> Vec<io::Result<()>> {
+    if ops.is_empty() {
+        return Vec::new();
+    }
+    let syncs = ops.iter().any(|op| op.sync);
+    let before = directory.clock.now();
+    let outcomes = ring.run(ops);
+    if syncs {
+        directory.metrics.flush_seconds.observe(directory.clock.now().since(before).as_secs_f64());
+    }
+    outcomes
 }
 
 fn finish(directory: &Directory, share: Share, failure: Option<io::Error>) {

@@ -59,9 +59,15 @@ impl Node {
         set.insert("node.id".to_owned(), "0".to_owned());
         let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
         let (clock, shutdown) = (Clock::system(), Shutdown::new());
-        let dirs =
-            Dirs::open(Disk::system(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own)
-                .unwrap();
+        let dirs = Dirs::open(
+            Disk::system(),
+            clock.clone(),
+            shutdown.clone(),
+            config.storage.clone(),
+            Threads::Own,
+            crate::metrics::Registry::new().log(),
+        )
+        .unwrap();
         let publisher = Publisher::new(image);
         let replicas =
             Replicas::start(dirs.clone(), publisher.clone(), config, clock.clone(), shutdown.clone()).await;

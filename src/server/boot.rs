@@ -75,8 +75,9 @@ impl Server {
     pub async fn start(config: ServerConfig, platform: Platform) -> Result<Server, Error> {
         let config = Arc::new(config);
         let below = Shutdown::new();
-        let dirs = open_folders(&config, &platform, &below).await?;
-        match start_in(Arc::clone(&config), platform, dirs.clone(), below.clone()).await {
+        let metrics = metrics::Registry::new();
+        let dirs = open_folders(&config, &platform, &below, metrics.log()).await?;
+        match start_in(config, platform, dirs.clone(), below.clone(), metrics).await {
             Ok(server) => Ok(server),
             Err(error) => {
                 below.trigger();
@@ -103,11 +104,16 @@ impl Server {
 }
 
 /// Opens, locks and recovers the log directories.
-async fn open_folders(config: &ServerConfig, platform: &Platform, below: &Shutdown) -> Result<Dirs, Error> {
+async fn open_folders(
+    config: &ServerConfig,
+    platform: &Platform,
+    below: &Shutdown,
+    metrics: metrics::Log,
+) -> Result<Dirs, Error> {
     let (disk, clock) = (platform.disk.clone(), platform.clock.clone());
     let (shutdown, settings) = (below.clone(), config.storage.clone());
-    let opened = task::run_blocking(move || Dirs::open(disk, clock, shutdown, settings, Threads::Own)).await;
-    Ok(opened?)
+    let open = move || Dirs::open(disk, clock, shutdown, settings, Threads::Own, metrics);
+    Ok(task::run_blocking(open).await?)
 }
 
 async fn start_in(
@@ -115,6 +121,7 @@ async fn start_in(
     platform: Platform,
     dirs: Dirs,
     below: Shutdown,
+    metrics: metrics::Registry,
 ) -> Result<Server, Error> {
     let (bound, listeners) = bind(&config).await?;
     let local = open_metadata(&config, &platform, &dirs, listeners.clone(), &below).await?;
@@ -127,7 +134,6 @@ async fn start_in(
     let commit_timeout = Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0));
     let coordination =
         groups::Running::start(&groups, Arc::clone(&replicas), clock.clone(), commit_timeout, &below);
-    let metrics = metrics::Registry::new();
     let broker = Arc::new(Broker {
         config: Arc::clone(&config),
         clock: clock.clone(),

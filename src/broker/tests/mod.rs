@@ -61,9 +61,15 @@ impl Bench {
         set.entry("node.id".to_owned()).or_insert_with(|| "1".to_owned());
         let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
         let (disk, clock, shutdown) = (Disk::system(), Clock::system(), Shutdown::new());
-        let dirs =
-            Dirs::open(disk.clone(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own)
-                .unwrap();
+        let dirs = Dirs::open(
+            disk.clone(),
+            clock.clone(),
+            shutdown.clone(),
+            config.storage.clone(),
+            Threads::Own,
+            crate::metrics::Registry::new().log(),
+        )
+        .unwrap();
         let opening = Opening {
             config: Arc::clone(&config),
             listeners: config.listeners.clone(),

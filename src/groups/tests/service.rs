@@ -47,9 +47,15 @@ impl Node {
             set.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
         let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
         let (clock, shutdown) = (Clock::system(), Shutdown::new());
-        let dirs =
-            Dirs::open(Disk::system(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Own)
-                .unwrap();
+        let dirs = Dirs::open(
+            Disk::system(),
+            clock.clone(),
+            shutdown.clone(),
+            config.storage.clone(),
+            Threads::Own,
+            crate::metrics::Registry::new().log(),
+        )
+        .unwrap();
         let publisher = Publisher::new(image);
         let service = Service::new(&config, publisher.clone(), clock.clone());
         let replicas =

@@ -109,9 +109,16 @@ async fn both_engines_sync_and_confirm() {
     for io_uring in [false, true] {
         let mut settings = bench.settings.clone();
         settings.io_uring = io_uring;
-        let shutdown = Shutdown::new();
-        let dirs =
-            Dirs::open(bench.disk.clone(), bench.clock.clone(), shutdown, settings, Threads::Own).unwrap();
+        let (shutdown, metrics) = (Shutdown::new(), crate::metrics::Registry::new().log());
+        let dirs = Dirs::open(
+            bench.disk.clone(),
+            bench.clock.clone(),
+            shutdown,
+            settings,
+            Threads::Own,
+            metrics.clone(),
+        )
+        .unwrap();
         let log = open_log(&dirs, |_| {});
         let before = log.log_end_offset();
         let mut waiting = Vec::new();
@@ -124,6 +131,8 @@ async fn both_engines_sync_and_confirm() {
         assert_eq!(log.log_end_offset(), Offset(before.0 + 20));
         let unsynced = append(&log, batch(1, 100, 0));
         log.written(&unsynced).await.unwrap();
+        assert!(metrics.flush_seconds.get_sample_count() > 0, "syncs are measured");
+        assert!(metrics.written_bytes.get() > 21 * 100, "bytes are counted");
         assert!(!Ring::probe(&bench.disk, io_uring).name().is_empty());
         dirs.close(-1);
     }

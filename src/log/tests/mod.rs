@@ -56,7 +56,14 @@ impl Bench {
 
     pub(super) fn try_open(&self) -> Result<Dirs, Error> {
         let (disk, clock) = (self.disk.clone(), self.clock.clone());
-        Dirs::open(disk, clock, Shutdown::new(), self.settings.clone(), Threads::Driven)
+        Dirs::open(
+            disk,
+            clock,
+            Shutdown::new(),
+            self.settings.clone(),
+            Threads::Driven,
+            crate::metrics::Registry::new().log(),
+        )
     }
 
     pub(super) fn open(&self) -> Dirs {

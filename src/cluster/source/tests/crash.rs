@@ -45,9 +45,15 @@ async fn driven<T>(dirs: &Dirs, work: impl Future<Output = T>) -> T {
 
 async fn start(disk: &SimDisk, clock: &SimClock, config: &Arc<ServerConfig>) -> Life {
     let (disk, clock, shutdown) = (Disk::Sim(disk.clone()), Clock::Sim(clock.clone()), Shutdown::new());
-    let dirs =
-        Dirs::open(disk.clone(), clock.clone(), shutdown.clone(), config.storage.clone(), Threads::Driven)
-            .unwrap();
+    let dirs = Dirs::open(
+        disk.clone(),
+        clock.clone(),
+        shutdown.clone(),
+        config.storage.clone(),
+        Threads::Driven,
+        crate::metrics::Registry::new().log(),
+    )
+    .unwrap();
     let opening = Opening {
         config: Arc::clone(config),
         listeners: config.listeners.clone(),
