@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::Weak;
-#[cfg(feature = "sim")]
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
@@ -92,6 +91,8 @@ pub(crate) struct Directory {
     queued: AtomicU64,
     room: Notify,
     slow_until: AtomicU64,
+    /// A disk thread of its own can take over when writes are slow.
+    has_thread: AtomicBool,
     #[cfg(feature = "sim")]
     faults: Arc<Faults>,
 }
@@ -124,6 +125,7 @@ impl Directory {
             queued: AtomicU64::new(0),
             room: Notify::new(),
             slow_until: AtomicU64::new(0),
+            has_thread: AtomicBool::new(false),
             #[cfg(feature = "sim")]
             faults: services.faults,
         })
@@ -238,9 +240,14 @@ impl Directory {
         self.slow_until.store(self.clock.now().plus(duration).0, Ordering::Relaxed);
     }
 
+    /// The directory got its disk thread.
+    pub(crate) fn thread_started(&self) {
+        self.has_thread.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn is_slow(&self) -> bool {
         let until = self.slow_until.load(Ordering::Relaxed);
-        until != 0 && self.clock.now() < Instant(until)
+        until != 0 && self.has_thread.load(Ordering::Relaxed) && self.clock.now() < Instant(until)
     }
 
     /// `index.interval.bytes` for indexes that are built anew.

@@ -461,6 +461,7 @@ impl Inner {
             });
             let thread = thread.map_err(|error| Error::io(&home.directory.path, error))?;
             self.disk_threads.lock().push(thread);
+            home.directory.thread_started();
         }
         let (inner, wanted) = (self.clone(), wanted.clone());
         *self.upkeep.lock() = Some(task::spawn("log-upkeep", async move {

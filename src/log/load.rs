@@ -158,6 +158,9 @@ impl Log {
 
     fn load(&self, core: &mut Core) -> Result<Warm, Error> {
         let segment = self.active_segment();
+        // What was cut off must not come back under what is appended now.
+        let cut = segment.sync_length(&self.directory);
+        cut.map_err(|error| Error::io(&segment.path(Kind::Log), error))?;
         let (active, end) = activate(&self.directory, &segment, self.index_interval_bytes())?;
         if end != core.next {
             let (checkpoint, file) = (core.next, end);

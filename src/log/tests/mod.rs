@@ -1,6 +1,8 @@
 //! Whole logs on real folders: what several files of this room do together.
 
 mod basics;
+mod folders;
+mod model;
 mod producers;
 
 use crate::base::BrokerId;

@@ -1,0 +1,173 @@
+//! What stands in a data folder: foreign entries, locks, owners, deleted partitions, old segments, a full device.
+
+use super::*;
+use crate::io::sim::Fault;
+use crate::io::sim::SimClock;
+use crate::io::sim::SimDisk;
+use std::collections::BTreeSet;
+
+fn names(path: &Path) -> BTreeSet<String> {
+    std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn foreign_entries_are_left_alone() {
+    let bench = Bench::new();
+    bench.open().close(-1);
+    for folder in ["lost+found", "..data", "foo", "bar-delete"] {
+        std::fs::create_dir_all(bench.path().join(folder)).unwrap();
+        std::fs::write(bench.path().join(folder).join("keep"), b"x").unwrap();
+    }
+    std::fs::write(bench.path().join("stray file"), b"x").unwrap();
+    let before = names(&bench.path());
+    let dirs = bench.open();
+    assert!(dirs.found().is_empty());
+    dirs.drive();
+    dirs.close(-1);
+    let after = names(&bench.path());
+    assert_eq!(&before - &after, BTreeSet::new(), "nothing is removed");
+    assert!(bench.path().join("bar-delete/keep").exists());
+}
+
+#[test]
+fn a_second_instance_and_another_owner_are_refused() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    assert!(matches!(bench.try_open(), Err(Error::Locked(_))));
+    let cluster = dirs.cluster_id().to_owned();
+    dirs.close(-1);
+    let mut other = bench.settings.clone();
+    other.node_id = BrokerId(2);
+    let open = |settings: StorageSettings| {
+        Dirs::open(
+            bench.disk.clone(),
+            bench.clock.clone(),
+            Shutdown::new(),
+            settings,
+            Threads::Driven,
+            crate::metrics::Registry::new().log(),
+        )
+    };
+    assert!(matches!(open(other), Err(Error::Meta { .. })));
+    let mut other = bench.settings.clone();
+    other.cluster_id = Some("another".to_owned());
+    assert!(matches!(open(other), Err(Error::Meta { .. })));
+    assert_eq!(bench.open().cluster_id(), cluster);
+}
+
+#[test]
+fn a_deleted_partition_goes_with_its_checkpoints_and_its_readers_keep_their_bytes() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |config| config.file_delete_delay_ms = 0);
+    for _ in 0..10 {
+        append(&log, batch(1, 100, 0));
+    }
+    dirs.checkpoint_now();
+    let slice = log.read(Offset(0), Offset(10), 1 << 20, true).unwrap().slices.remove(0);
+    dirs.delete_log(&partition(0)).unwrap();
+    assert!(matches!(log.append(batch(1, 100, 0), how(false)), Err(Error::Closed)));
+    let left: Vec<String> =
+        names(&bench.path()).into_iter().filter(|name| name.starts_with("topic")).collect();
+    assert!(left.len() == 1 && left[0].ends_with("-delete"), "{left:?}");
+    let mut bytes = vec![0; usize::try_from(slice.length).unwrap()];
+    slice.file.read_exact_at(&mut bytes, slice.position).unwrap();
+    let again = open_log(&dirs, |_| {});
+    assert_eq!((again.log_end_offset(), again.recovery_point()), (Offset(0), Offset(0)));
+    drop((again, log, dirs));
+    let dirs = bench.open();
+    dirs.drive();
+    assert!(names(&bench.path()).iter().all(|name| !name.ends_with("-delete")));
+    assert_eq!(open_log(&dirs, |_| {}).log_end_offset(), Offset(0), "nothing of the old one is inherited");
+}
+
+#[test]
+fn retention_removes_old_segments_up_to_the_high_watermark() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |config| {
+        small(config);
+        config.retention_bytes = 30_000;
+        config.retention_ms = -1;
+    });
+    for _ in 0..500 {
+        append(&log, batch(1, 200, 5));
+    }
+    dirs.retain_now().unwrap();
+    assert_eq!(log.log_start_offset(), Offset(0), "nothing is below the high watermark");
+    log.set_high_watermark(log.log_end_offset());
+    dirs.retain_now().unwrap();
+    assert!(log.log_start_offset() > Offset(0));
+    assert!(log.size_bytes() < 55_000 && log.size_bytes() >= 30_000, "{}", log.size_bytes());
+    let start = log.log_start_offset();
+    assert!(matches!(log.read(Offset(0), Offset(500), 100, true), Err(Error::OffsetOutOfRange { .. })));
+    let middle = Offset(start.0 + 10);
+    assert_eq!(log.delete_records(middle).unwrap(), middle);
+    assert!(log.delete_records(Offset(501)).is_err());
+    dirs.close(-1);
+    drop((log, dirs));
+    let log = open_log(&bench.open(), small);
+    assert_eq!(log.log_start_offset(), middle);
+}
+
+#[test]
+fn a_timestamp_leads_to_the_first_record_at_or_after_it() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    for number in 0..300 {
+        append(&log, batch(2, 200, 1000 + number * 10));
+    }
+    for reopened in [false, true] {
+        let dirs = if reopened {
+            dirs.close(-1);
+            Some(bench.open())
+        } else {
+            None
+        };
+        let log = dirs.as_ref().map_or_else(|| log.clone(), |dirs| open_log(dirs, small));
+        for (timestamp, offset) in [(0, 0), (1000, 0), (1001, 2), (2005, 202), (3990, 598)] {
+            let found = log.offset_for_time(Timestamp(timestamp), Offset(600)).unwrap();
+            let found = found.unwrap_or_else(|| panic!("nothing at {timestamp}, reopened {reopened}"));
+            assert_eq!((found.offset, found.epoch), (Offset(offset), LeaderEpoch(3)), "at {timestamp}");
+        }
+        assert_eq!(log.offset_for_time(Timestamp(3991), Offset(600)).unwrap(), None);
+        assert_eq!(log.offset_for_time(Timestamp(3990), Offset(598)).unwrap(), None, "beyond the limit");
+        assert_eq!(log.max_timestamp(Offset(600)).unwrap().unwrap().offset, Offset(598));
+    }
+}
+
+#[test]
+fn a_full_device_fails_appends_and_recovers_without_a_restart() {
+    let clock = SimClock::new();
+    let disk = SimDisk::new(1, clock.clone());
+    let open = || {
+        let mut settings = settings(&[PathBuf::from("/a")]);
+        settings.metadata_log_dir = PathBuf::from("/a");
+        let (disk, clock) = (Disk::Sim(disk.clone()), Clock::Sim(clock.clone()));
+        Dirs::open(
+            disk,
+            clock,
+            Shutdown::new(),
+            settings,
+            Threads::Driven,
+            crate::metrics::Registry::new().log(),
+        )
+        .unwrap()
+    };
+    let dirs = open();
+    let log = open_log(&dirs, |_| {});
+    append(&log, batch(3, 100, 0));
+    disk.set_capacity(0);
+    append(&log, batch(3, 100, 0));
+    assert_eq!(log.log_end_offset(), Offset(3), "taken back");
+    assert!(log.is_online());
+    assert_eq!(read_all(&log, Offset(0), 1000), vec![(0, 2)], "reads go on");
+    disk.set_capacity(1 << 30);
+    assert_eq!(append(&log, batch(1, 100, 0)).base_offset, Offset(3));
+    assert_eq!(read_all(&log, Offset(0), 1000), vec![(0, 2), (3, 3)]);
+    disk.fail_at(disk.operations(), Fault::Device);
+    append(&log, batch(1, 100, 0));
+    assert!(!log.is_online(), "a broken device takes the directory offline");
+    assert!(matches!(log.append(batch(1, 10, 0), how(false)), Err(Error::Offline { .. })));
+}
