@@ -29,7 +29,11 @@ struct Running {
 impl Running {
     /// Starts it and reads what it says until it is ready.
     fn start(folder: &Path, arguments: &[&str]) -> Running {
-        let mut running = Running { child: command(folder, arguments).spawn().unwrap(), said: Vec::new() };
+        Running::launch(command(folder, arguments))
+    }
+
+    fn launch(mut command: Command) -> Running {
+        let mut running = Running { child: command.spawn().unwrap(), said: Vec::new() };
         let mut lines = BufReader::new(running.child.stdout.take().unwrap()).lines();
         while let Some(Ok(line)) = lines.next() {
             let ready = line.starts_with("ready:");
@@ -119,6 +123,16 @@ fn both_loopback_addresses_take_connections() {
     for address in addresses {
         TcpStream::connect_timeout(&address, Duration::from_secs(5)).unwrap();
     }
+}
+
+#[test]
+fn a_log_that_cannot_be_written_does_not_end_it() {
+    let folder = folder();
+    let mut command = command(folder.path(), &[]);
+    command.stderr(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let running = Running::launch(command);
+    TcpStream::connect_timeout(&running.addresses()[0], Duration::from_secs(5)).unwrap();
+    assert_eq!(running.stop().0, Some(0));
 }
 
 #[test]

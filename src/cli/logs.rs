@@ -12,7 +12,10 @@ pub(super) fn start(environment: &[(String, String)]) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        .with_target(true);
+        .with_target(true)
+        // A line that cannot be written is lost: saying so on the same standard error would panic, and a full disk
+        // under the log must not end a broker that still serves.
+        .log_internal_errors(false);
     // A second start in one process (tests) keeps the first one's settings.
     subscriber.try_init().unwrap_or(());
 }

@@ -46,6 +46,9 @@ use tokio::sync::Notify;
 /// Memory for the offset indexes of closed segments.
 const INDEX_CACHE_BYTES: usize = 32 << 20;
 
+/// Logs of a directory that are closed at the same time.
+const CLOSE_THREADS: usize = 8;
+
 /// Who drives the disk work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
@@ -574,7 +577,7 @@ impl Home {
         unopened.high_watermarks.remove(partition);
     }
 
-    fn close(&self, broker_epoch: i64) {
+    fn close(self: &Arc<Home>, broker_epoch: i64) {
         let mut clean = true;
         for recovered in self.unopened.lock().recovered.values() {
             // A partition that could not be recovered, or not be made safe, is looked at again by the next start.
@@ -582,12 +585,7 @@ impl Home {
                 recovered.segments.iter().all(|segment| segment.sync_length(&self.directory).is_ok())
             });
         }
-        for log in self.directory.logs() {
-            if let Err(error) = log.close() {
-                tracing::warn!(partition = %log.partition(), %error, "not closed in good order");
-                clean = false;
-            }
-        }
+        clean &= self.close_logs(if self.driven.is_some() { 1 } else { CLOSE_THREADS });
         // A clean start takes a log's end from its checkpoint, so a stale one must not be trusted.
         clean &= self.write_recovery_points();
         clean &= self.write_log_starts();

@@ -29,6 +29,8 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// A partition's folder that is not open (yet).
 #[derive(Clone, Debug)]
@@ -223,15 +225,24 @@ impl Home {
     pub(crate) fn take_clean_mark(&self) -> Result<bool, Error> {
         let file = self.directory.path.join(layout::CLEAN_SHUTDOWN);
         let io = |error| Error::io(&file, error);
-        let Some(text) = checkpoint::read_text(&self.directory.disk, &file).map_err(io)? else {
-            // The start before this one may have removed the mark and ended before that was safe.
-            self.directory.disk.sync_dir(&self.directory.path).map_err(io)?;
-            return Ok(false);
+        let text = match checkpoint::read_text(&self.directory.disk, &file) {
+            Ok(Some(text)) => Some(text),
+            Ok(None) => {
+                // The start before this one may have removed the mark and ended before that was safe.
+                self.directory.disk.sync_dir(&self.directory.path).map_err(io)?;
+                return Ok(false);
+            }
+            // A mark that is no text was damaged: nothing is known about the files beside it either.
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::warn!(file = %file.display(), "the mark of a clean shutdown is damaged, recovering");
+                None
+            }
+            Err(error) => return Err(io(error)),
         };
         self.unopened.lock().broker_epoch =
-            checkpoint::parse_clean_shutdown(&text).filter(|epoch| *epoch >= 0);
+            text.as_deref().and_then(checkpoint::parse_clean_shutdown).filter(|epoch| *epoch >= 0);
         durable::remove(&self.directory.disk, &file).map_err(io)?;
-        Ok(true)
+        Ok(text.is_some())
     }
 
     /// Says that the directory was closed in good order (KIP-966: with the broker's epoch).
@@ -239,6 +250,24 @@ impl Home {
         let file = self.directory.path.join(layout::CLEAN_SHUTDOWN);
         let text = checkpoint::encode_clean_shutdown(broker_epoch);
         checkpoint::write_text(&self.directory.disk, &file, &text).map_err(|error| Error::io(&file, error))
+    }
+
+    /// Closes every open log, on this many threads (a close is a handful of syncs, which the file system joins when
+    /// they come together); whether all of them ended in good order.
+    pub(crate) fn close_logs(self: &Arc<Home>, threads: usize) -> bool {
+        let waiting = Arc::new(Mutex::new(self.directory.logs().into_iter()));
+        let mut running = Vec::new();
+        let clean = Arc::new(AtomicBool::new(true));
+        for _ in 1..threads {
+            let (waiting, clean) = (waiting.clone(), clean.clone());
+            match task::spawn_thread("log-close", move || close_waiting(&waiting, &clean)) {
+                Ok(thread) => running.push(thread),
+                Err(error) => tracing::debug!(%error, "no thread to close logs with, going on with fewer"),
+            }
+        }
+        close_waiting(&waiting, &clean);
+        running.into_iter().for_each(task::Thread::join);
+        clean.load(Ordering::Acquire)
     }
 
     /// Recovers every partition found, on this many threads.
@@ -337,5 +366,16 @@ impl Home {
             }
             offsets
         })
+    }
+}
+
+/// Closes logs until none waits.
+fn close_waiting(waiting: &Mutex<std::vec::IntoIter<Arc<Log>>>, clean: &AtomicBool) {
+    loop {
+        let Some(log) = waiting.lock().next() else { return };
+        if let Err(error) = log.close() {
+            tracing::warn!(partition = %log.partition(), %error, "not closed in good order");
+            clean.store(false, Ordering::Release);
+        }
     }
 }

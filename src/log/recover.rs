@@ -60,6 +60,11 @@ pub(crate) fn recover(
     recovery_point: Offset,
 ) -> Result<Recovered, Error> {
     let listing = load::list(directory, place)?;
+    if listing.segments.is_empty() && listing.snapshots.is_empty() && recovery_point <= start {
+        // Nothing was ever written here: files come with the first record.
+        let segments = vec![Segment::fresh(place.clone(), start)];
+        return Ok(Recovered { segments, start, end: start });
+    }
     let mut recovery = Recovery::new(directory, place, listing, recovery_point)?;
     if recovery.nothing_to_do()? {
         let start = recovery.segments.first().map_or(start, |first| start.max(first.base));

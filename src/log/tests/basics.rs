@@ -137,3 +137,53 @@ async fn both_engines_sync_and_confirm() {
         dirs.close(-1);
     }
 }
+
+#[test]
+fn a_damaged_mark_of_a_clean_shutdown_means_recovery_not_refusal() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    append(&open_log(&dirs, |_| {}), batch(3, 100, 0));
+    dirs.close(7);
+    let mark = bench.path().join(".kafka_cleanshutdown");
+    std::fs::write(&mark, [0xff, 0xfe, 0]).unwrap();
+    let dirs = bench.open();
+    assert!(!mark.exists(), "the next start would trust it");
+    assert_eq!(dirs.previous_broker_epoch(), None);
+    assert_eq!(open_log(&dirs, |_| {}).log_end_offset(), Offset(3));
+}
+
+#[test]
+fn a_partition_that_was_never_written_is_recovered_without_writing_a_file() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    let folder = log.path();
+    let names = || {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name()).collect::<std::collections::BTreeSet<_>>()
+    };
+    let before = names();
+    drop((log, dirs));
+    let dirs = bench.open();
+    assert_eq!(names(), before);
+    let log = open_log(&dirs, |_| {});
+    append(&log, batch(2, 100, 0));
+    assert_eq!(log.log_end_offset(), Offset(2));
+}
+
+#[tokio::test]
+async fn many_logs_close_together_and_none_is_left_out() {
+    let bench = Bench::new();
+    let (disk, clock) = (bench.disk.clone(), bench.clock.clone());
+    let dirs = Dirs::open(disk, clock, Shutdown::new(), bench.settings.clone(), Threads::Own).unwrap();
+    for index in 0..40 {
+        let log = dirs.open_log(&partition(index), TopicId::METADATA, config(|_| {})).unwrap();
+        append(&log, batch(1, 100, 0));
+    }
+    dirs.close(3);
+    assert!(bench.path().join(".kafka_cleanshutdown").exists());
+    let points = std::fs::read_to_string(bench.path().join("recovery-point-offset-checkpoint")).unwrap();
+    for index in 0..40 {
+        assert!(points.contains(&format!("{TOPIC} {index} 1\n")), "{index} in {points}");
+    }
+}
