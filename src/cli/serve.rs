@@ -43,9 +43,10 @@ pub(super) fn serve(arguments: &Arguments) -> ExitCode {
 }
 
 fn try_serve(arguments: &Arguments, environment: &[(String, String)]) -> Result<(), String> {
-    let config = settings(arguments, environment)?;
+    let mut config = settings(arguments, environment)?;
     if let Some(files) = process::raise_open_files() {
         debug!(files, "files that may be open");
+        config.fit_open_files(files);
     }
     let runtime =
         Runtime::start(task::cores()).map_err(|error| format!("no threads to work with: {error}"))?;

@@ -55,6 +55,8 @@ pub struct ServerConfig {
     pub metadata: MetadataSettings,
     values: Values,
     host_name: String,
+    /// Files that the process may open, once known.
+    open_files_limit: Option<i32>,
 }
 
 /// How topics are made.
@@ -195,6 +197,9 @@ pub struct MetadataSettings {
     pub snapshot_after_ms: i64,
 }
 
+/// Files that are neither connections nor open segments: locks, the metadata log, listeners, indexes being written.
+const OTHER_FILES: i32 = 256;
+
 impl ServerConfig {
     /// Builds the settings from what was set; `host_name` is what clients are told where a listener names no
     /// host.
@@ -224,7 +229,19 @@ impl ServerConfig {
             metadata: metadata_settings(&values),
             values,
             host_name: host_name.to_owned(),
+            open_files_limit: None,
         })
+    }
+
+    /// Keeps connections and open segments together within the files that the process may open, so that no number
+    /// of clients leaves the logs without one.
+    pub fn fit_open_files(&mut self, limit: u64) {
+        let limit = i32::try_from(limit).unwrap_or(i32::MAX);
+        self.open_files_limit = Some(limit);
+        let share = limit / 4;
+        self.storage.open_files_max = self.storage.open_files_max.min(share).max(1);
+        let rest = limit - self.storage.open_files_max - share.min(OTHER_FILES);
+        self.network.max_connections = self.network.max_connections.min(rest.max(1));
     }
 
     /// The same broker with settings that were changed while it runs: `cluster` for all brokers, `broker` for
@@ -239,7 +256,11 @@ impl ServerConfig {
     ) -> Result<ServerConfig, Invalid> {
         let mut set = self.values.all_set().clone();
         set.extend(cluster.iter().chain(broker).map(|(key, value)| (key.clone(), value.clone())));
-        ServerConfig::new(&set, &self.host_name)
+        let mut changed = ServerConfig::new(&set, &self.host_name)?;
+        if let Some(limit) = self.open_files_limit {
+            changed.fit_open_files(u64::try_from(limit).unwrap_or(0));
+        }
+        Ok(changed)
     }
 
     /// What counts for this broker setting, as text in its plain form; `None` where it has no value.
@@ -500,6 +521,23 @@ mod tests {
         assert_eq!(config.get("log.retention.ms"), None);
         assert_eq!(config.log.retention_ms, 7 * 24 * 3_600_000);
         assert_eq!(config.groups.initial_rebalance_delay_ms, 3000);
+    }
+
+    #[test]
+    fn connections_and_open_segments_share_the_files_there_are_also_after_a_change() {
+        let fitted = |limit: u64, lines: &[(&str, &str)]| {
+            let mut config = config(lines).unwrap();
+            config.fit_open_files(limit);
+            let changed = config.with_dynamic(&BTreeMap::new(), &BTreeMap::new()).unwrap();
+            assert_eq!(changed.network.max_connections, config.network.max_connections);
+            assert_eq!(changed.storage.open_files_max, config.storage.open_files_max);
+            (config.storage.open_files_max, config.network.max_connections)
+        };
+        assert_eq!(fitted(1 << 20, &[("max.connections", "5000")]), (1024, 5000));
+        assert_eq!(fitted(1024, &[]), (256, 1024 - 256 - 256));
+        assert_eq!(fitted(64, &[]), (16, 32));
+        assert_eq!(fitted(1, &[]), (1, 1));
+        assert_eq!(fitted(u64::MAX, &[]).0, 1024);
     }
 
     #[test]

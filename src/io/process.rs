@@ -27,6 +27,12 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
+/// Whether an error says that this process, or the machine, has too many files open: nothing is wrong with the file.
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    let errno = error.raw_os_error().map(rustix::io::Errno::from_raw_os_error);
+    matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
+}
+
 /// The machine's name, as others on its network know it; `localhost` where it has none.
 pub fn host_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();

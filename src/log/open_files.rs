@@ -4,6 +4,7 @@
 //! chance). A closed file that a reader still holds stays open until the reader lets go.
 
 use crate::io::disk::File;
+use crate::io::process;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::io;
@@ -45,17 +46,43 @@ impl OpenFiles {
     }
 
     /// The slot's file, opened by `open` when it is not.
-    pub(crate) fn get(&self, slot: &Arc<Slot>, open: impl FnOnce() -> io::Result<File>) -> io::Result<File> {
+    ///
+    /// # Errors
+    /// Those of `open`. When the system has no more files to give, files that are open here are given back first.
+    pub(crate) fn get(&self, slot: &Arc<Slot>, open: impl Fn() -> io::Result<File>) -> io::Result<File> {
         slot.used.store(true, Ordering::Relaxed);
-        let mut place = slot.file.lock();
-        if let Some(file) = place.as_ref() {
-            return Ok(file.clone());
+        loop {
+            let mut place = slot.file.lock();
+            if let Some(file) = place.as_ref() {
+                return Ok(file.clone());
+            }
+            match open() {
+                Ok(file) => {
+                    *place = Some(file.clone());
+                    drop(place);
+                    self.admit(slot);
+                    return Ok(file);
+                }
+                Err(error) => {
+                    drop(place);
+                    if !process::is_out_of_files(&error) || !self.give_back() {
+                        return Err(error);
+                    }
+                }
+            }
         }
-        let file = open()?;
-        *place = Some(file.clone());
-        drop(place);
-        self.admit(slot);
-        Ok(file)
+    }
+
+    /// Closes the older half of the open files; `false` when there is none.
+    fn give_back(&self) -> bool {
+        let mut open = self.open.lock();
+        let half = open.len().div_ceil(2);
+        for slot in open.drain(..half) {
+            if let Some(slot) = slot.upgrade() {
+                slot.close();
+            }
+        }
+        half > 0
     }
 
     fn admit(&self, slot: &Arc<Slot>) {
@@ -99,6 +126,9 @@ mod tests {
     use crate::io::disk::Disk;
     use crate::io::disk::Open;
 
+    /// EMFILE.
+    const TOO_MANY_OPEN: i32 = 24;
+
     #[test]
     fn the_limit_holds_and_closed_files_open_again() {
         let dir = tempfile::tempdir().unwrap();
@@ -116,5 +146,35 @@ mod tests {
         files.sweep();
         files.sweep();
         assert_eq!(files.count(), 0);
+    }
+
+    #[test]
+    fn when_the_system_has_no_more_files_older_ones_are_given_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let disk = Disk::system();
+        let files = OpenFiles::new(100);
+        let slots: Vec<Arc<Slot>> = (0..10).map(|_| Arc::new(Slot::default())).collect();
+        let open = |number: usize, system_has: usize| {
+            let path = dir.path().join(number.to_string());
+            let slot = &slots[number];
+            files.get(slot, || {
+                let others = slots.iter().filter(|other| !Arc::ptr_eq(other, slot) && other.is_open());
+                if others.count() < system_has {
+                    disk.open(&path, Open::Create)
+                } else {
+                    Err(io::Error::from_raw_os_error(TOO_MANY_OPEN))
+                }
+            })
+        };
+        for number in 0..10 {
+            open(number, 4).unwrap();
+            assert!(slots[number].is_open() && files.count() <= 4);
+        }
+        files.sweep();
+        files.sweep();
+        let error = open(0, 0).unwrap_err();
+        assert!(process::is_out_of_files(&error), "nothing to give back: {error}");
+        let other = files.get(&slots[0], || Err(io::ErrorKind::PermissionDenied.into())).unwrap_err();
+        assert!(!process::is_out_of_files(&other));
     }
 }

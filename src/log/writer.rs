@@ -6,6 +6,7 @@
 //! (`Core::writing`); completion publishes the new end and wakes whoever waits.
 
 use crate::base::Offset;
+use crate::io::process;
 use crate::io::ring::Ring;
 use crate::io::ring::WriteOp;
 use crate::io::ring::failed_in_sync;
@@ -377,7 +378,9 @@ fn ahead(log: &Log, write: &Write) -> Option<Bytes> {
     ZEROS.get(..wanted.min(AHEAD_MAX)).map(Bytes::from_static)
 }
 
-/// Whether the device (or a quota on it) has no more room.
+/// Whether something has run out that may come back, and nothing is broken: room on the device (or of a quota on
+/// it), or files that this process may open.
 pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+        || process::is_out_of_files(error)
 }
