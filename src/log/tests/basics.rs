@@ -174,8 +174,15 @@ fn a_partition_that_was_never_written_is_recovered_without_writing_a_file() {
 #[tokio::test]
 async fn many_logs_close_together_and_none_is_left_out() {
     let bench = Bench::new();
-    let (disk, clock) = (bench.disk.clone(), bench.clock.clone());
-    let dirs = Dirs::open(disk, clock, Shutdown::new(), bench.settings.clone(), Threads::Own).unwrap();
+    let dirs = Dirs::open(
+        bench.disk.clone(),
+        bench.clock.clone(),
+        Shutdown::new(),
+        bench.settings.clone(),
+        Threads::Own,
+        crate::metrics::Registry::new().log(),
+    )
+    .unwrap();
     for index in 0..40 {
         let log = dirs.open_log(&partition(index), TopicId::METADATA, config(|_| {})).unwrap();
         append(&log, batch(1, 100, 0));
