@@ -1,4 +1,7 @@
 //! Bytes of requests in work, over all connections: `queued.max.request.bytes`.
+//!
+//! A request is charged as it comes, so many can hold a part and wait for more. Lest they wait for each other, one of
+//! them at a time goes over the budget: it comes in whole, is answered, and gives back what it holds.
 
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
@@ -14,12 +17,16 @@ const STEP_MAX: usize = 1 << 30;
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
     left: Arc<Semaphore>,
+    /// Held by the one request that may go over.
+    over: Arc<Semaphore>,
 }
 
 /// Bytes taken from the budget; given back when dropped.
 #[derive(Debug, Default)]
 pub(super) struct Charge {
     permit: Option<OwnedSemaphorePermit>,
+    /// This request may take what it needs.
+    over: Option<OwnedSemaphorePermit>,
 }
 
 impl Budget {
@@ -28,15 +35,26 @@ impl Budget {
     pub(super) fn new(queued_max_request_bytes: i64, request_max_bytes: usize) -> Budget {
         let wanted = usize::try_from(queued_max_request_bytes).unwrap_or(0);
         let bytes = wanted.max(request_max_bytes).min(Semaphore::MAX_PERMITS);
-        Budget { left: Arc::new(Semaphore::new(bytes)) }
+        Budget { left: Arc::new(Semaphore::new(bytes)), over: Arc::new(Semaphore::new(1)) }
     }
 
     /// Waits until the charge covers a request of `bytes` bytes. May be dropped at will: what is charged stays.
     pub(super) async fn cover(&self, charge: &mut Charge, bytes: usize) {
         while let Some(step) = charge.short_of(bytes) {
             let wide = u32::try_from(step).expect("a step is at most a GiB");
-            let permit = Arc::clone(&self.left).acquire_many_owned(wide).await;
-            charge.add(permit.expect("the budget is never closed"));
+            let more = Arc::clone(&self.left).acquire_many_owned(wide);
+            if charge.permit.is_none() {
+                // Nobody waits for what this request holds.
+                charge.add(more.await.expect("the budget is never closed"));
+                continue;
+            }
+            tokio::select! {
+                biased;
+                permit = more => charge.add(permit.expect("the budget is never closed")),
+                over = Arc::clone(&self.over).acquire_owned() => {
+                    charge.over = Some(over.expect("the budget is never closed"));
+                }
+            }
         }
     }
 
@@ -62,6 +80,9 @@ impl Budget {
 impl Charge {
     /// What must be added to cover a request of `bytes` bytes, up to one step.
     fn short_of(&self, bytes: usize) -> Option<usize> {
+        if self.over.is_some() {
+            return None;
+        }
         let charged = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         let short = bytes.saturating_sub(FREE).saturating_sub(charged);
         (short > 0).then(|| short.min(STEP_MAX))
@@ -78,6 +99,9 @@ impl Charge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::pin;
+    use std::task::Context;
+    use std::task::Waker;
 
     #[tokio::test]
     async fn large_requests_wait_for_each_other_and_small_ones_for_nobody() {
@@ -93,6 +117,27 @@ mod tests {
         drop(first);
         assert!(budget.try_cover(&mut second, FREE + 20_000));
         drop(second);
+        assert_eq!(budget.left(), 100_000);
+    }
+    #[tokio::test]
+    async fn requests_that_each_hold_a_part_do_not_wait_for_each_other_for_ever() {
+        let budget = Budget::new(-1, 100_000);
+        let (mut first, mut second, mut third) = (Charge::default(), Charge::default(), Charge::default());
+        budget.cover(&mut first, FREE + 50_000).await;
+        budget.cover(&mut second, FREE + 40_000).await;
+        budget.cover(&mut third, FREE + 10_000).await;
+        budget.cover(&mut first, FREE + 90_000).await;
+        assert!(budget.try_cover(&mut first, FREE + 95_000), "it goes over until it is answered");
+        {
+            let mut waiting = pin!(budget.cover(&mut second, FREE + 95_000));
+            let mut context = Context::from_waker(Waker::noop());
+            assert!(waiting.as_mut().poll(&mut context).is_pending(), "one at a time goes over");
+            drop(first);
+            waiting.await;
+        }
+        drop(second);
+        budget.cover(&mut third, FREE + 95_000).await;
+        drop(third);
         assert_eq!(budget.left(), 100_000);
     }
 }
