@@ -166,9 +166,9 @@ mod tests {
                 }
             })
         };
-        for number in 0..10 {
+        for (number, slot) in slots.iter().enumerate() {
             open(number, 4).unwrap();
-            assert!(slots[number].is_open() && files.count() <= 4);
+            assert!(slot.is_open() && files.count() <= 4);
         }
         files.sweep();
         files.sweep();
