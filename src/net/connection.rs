@@ -4,6 +4,7 @@ use crate::base::Instant;
 use crate::broker;
 use crate::io::net::Stream;
 use crate::net::Handler;
+use crate::net::budget::Budget;
 use crate::net::limits::Slot;
 use crate::net::listener::Service;
 use crate::net::pending::Owed;
@@ -123,11 +124,13 @@ impl<H: Handler> Life<H> {
                 alarm.set(service.clock.sleep_until(armed_until));
             }
             let wants_input = !draining && self.wants_input();
+            let listens = !wants_input && !self.ended && self.reader.may_listen();
             let event = tokio::select! {
                 biased;
                 () = &mut ending, if !draining => Event::Ending,
                 ready = self.owed.ready(), if !self.owed.is_empty() => Event::Ready(ready),
-                filled = self.reader.fill(&mut self.stream, &service.budget), if wants_input => Event::Filled(filled),
+                filled = input(&mut self.reader, &mut self.stream, &service.budget, listens),
+                    if wants_input || listens => Event::Filled(filled),
                 () = &mut alarm => Event::Alarm,
             };
             let now = service.clock.now();
@@ -223,7 +226,7 @@ impl<H: Handler> Life<H> {
     /// When the connection has to be looked at if nothing happens until then.
     fn deadline(&self) -> Instant {
         let patience = if !self.owed.is_empty() {
-            self.service.idle_max
+            if self.ended { self.service.idle_max.min(STALLED_AFTER) } else { self.service.idle_max }
         } else if self.reader.is_within_request() {
             self.service.idle_max.min(STALLED_AFTER)
         } else if self.reader.holds_memory() {
@@ -237,6 +240,10 @@ impl<H: Handler> Life<H> {
     /// The alarm: nothing may have happened for a while.
     fn quiet(&mut self, now: Instant) -> Option<End> {
         if !self.owed.is_empty() {
+            if self.ended && now.since(self.last_activity) >= self.service.idle_max.min(STALLED_AFTER) {
+                // It may have closed only its own side, but an answer that takes this long has nobody to read it.
+                return Some(End::Peer);
+            }
             // A connection with a request in flight is not idle.
             self.last_activity = now;
             return None;
@@ -292,6 +299,16 @@ impl<H: Handler> Life<H> {
         // The peer closed, sent too much, or took too long: the same to us.
         clock.timeout(LINGER, discard(&mut self.stream)).await.unwrap_or_default();
     }
+}
+
+/// More bytes (or budget) for the next request; when it is not its turn, only what tells that the peer is there.
+async fn input(
+    reader: &mut Reader,
+    stream: &mut Stream,
+    budget: &Budget,
+    listens: bool,
+) -> io::Result<Filled> {
+    if listens { reader.listen(stream).await } else { reader.fill(stream, budget).await }
 }
 
 /// Reads until the peer closes, and keeps nothing.

@@ -29,7 +29,7 @@ use tracing::info;
 use tracing::warn;
 
 /// How long connections may take to finish their requests when the broker ends.
-const DRAIN_MAX: Duration = Duration::from_secs(4);
+const DRAIN_MAX: Duration = Duration::from_secs(2);
 /// The pause after an error of the system while accepting (no more files, no more memory).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long a peer may take nothing of an answer, where connections may be idle for ever or only shortly.

@@ -95,6 +95,22 @@ impl Reader {
         Ok(if received == 0 { Filled::End } else { Filled::Bytes(received) })
     }
 
+    /// Whether [`Reader::listen`] may go on: nothing whole is here, and no more than anybody may keep uncharged.
+    pub(super) fn may_listen(&self) -> bool {
+        self.buffer.len() < FREE && matches!(frame::missing(&self.buffer, self.limit), Ok(1..))
+    }
+
+    /// Waits for a little more of the next request while it is not its turn, so that the peer's end is noticed. May
+    /// be dropped at will.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub(super) async fn listen(&mut self, stream: &mut Stream) -> io::Result<Filled> {
+        let room = if self.buffer.is_empty() { ROOM_MIN } else { FREE };
+        let received = stream.read_into(&mut self.buffer, room).await?;
+        Ok(if received == 0 { Filled::End } else { Filled::Bytes(received) })
+    }
+
     /// Whether a request has begun and is not whole.
     pub(super) fn is_within_request(&self) -> bool {
         !self.buffer.is_empty()

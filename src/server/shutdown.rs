@@ -12,7 +12,7 @@ const REQUESTS: Duration = Duration::from_millis(500);
 /// How long one step below the connections may take.
 const STEP: Duration = Duration::from_millis(400);
 /// How long closing the folders may take before the next start has to recover.
-const CLOSE: Duration = Duration::from_secs(3);
+const CLOSE: Duration = Duration::from_millis(2500);
 
 impl Server {
     /// Ends the broker in good order.

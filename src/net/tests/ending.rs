@@ -147,6 +147,27 @@ async fn an_idle_connection_is_closed_but_not_while_a_request_is_in_flight() {
 }
 
 #[tokio::test]
+async fn a_peer_that_leaves_while_its_request_is_in_flight_is_not_kept_for_long() {
+    let clock = SimClock::new();
+    let world = World::start_with(&[], Clock::Sim(clock.clone())).await;
+    world.fake.hold(&[1]);
+    let mut client = world.connect().await;
+    client.send(request(OTHER, 1, b"")).await;
+    world.fake.until_seen(1).await;
+    drop(client);
+    let mut waited = Duration::ZERO;
+    while world.registry.net().connections.get() > 0 {
+        for _ in 0..50 {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(Duration::from_millis(100));
+        waited += Duration::from_millis(100);
+        assert!(waited < Duration::from_secs(60), "kept");
+    }
+    assert!(waited >= Duration::from_secs(30), "it might have closed only its half: {waited:?}");
+}
+
+#[tokio::test]
 async fn a_request_that_begins_and_does_not_get_on_is_given_up() {
     let clock = SimClock::new();
     let world = World::start_with(&[], Clock::Sim(clock.clone())).await;
