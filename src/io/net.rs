@@ -140,7 +140,7 @@ impl Stream {
                     buffer.reserve(room.max(1));
                 }
                 let received = poll_fn(|context| match receive(stream, buffer, context) {
-                    // Readiness was stale: wait again, without the buffer.
+                    // Readiness was stale, or this task has had its turn: wait again, without the buffer.
                     Poll::Pending => Poll::Ready(Ok(None)),
                     Poll::Ready(outcome) => Poll::Ready(outcome.map(Some)),
                 });
@@ -150,6 +150,9 @@ impl Stream {
                         if buffer.is_empty() {
                             *buffer = BytesMut::new();
                         }
+                        // `readable` does not count against a task's turn as reading does: without giving way here,
+                        // a task whose turn is over would go round for ever on a stream that is readable.
+                        tokio::task::yield_now().await;
                     }
                 }
             },

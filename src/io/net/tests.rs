@@ -109,3 +109,17 @@ async fn nothing_is_reserved_before_there_is_something_to_read() {
     client.readable().await.unwrap();
     assert_eq!(client.read_into(&mut buffer, 1000).await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn reads_without_a_pause_come_to_an_end() {
+    let (mut one, mut other) = pair().await;
+    one.write_all(&[Bytes::from(vec![7; 8000])], After::Flush).await.unwrap();
+    let mut buffer = BytesMut::with_capacity(16);
+    let mut received = 0;
+    // More reads than one turn of a task allows, each with something to read.
+    while received < 8000 {
+        received += other.read_into(&mut buffer, 16).await.unwrap();
+        buffer.clear();
+    }
+    assert_eq!(received, 8000);
+}
