@@ -76,6 +76,8 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, LoadError> {
         set.remove(&key);
         warnings.push(warning(&key));
     }
+    warnings.extend(IDLE.iter().filter(|idle| idle.is_asked(&set)).map(Idle::warning));
+    OF_AUTHORIZERS.iter().for_each(|key| drop(set.remove(*key)));
     let config = ServerConfig::new(&set, sources.host_name)?;
     Ok(Loaded { config, warnings })
 }
@@ -153,7 +155,38 @@ fn is_of_kubernetes(rest: &str) -> bool {
 const OPEN_PREFIXES: &[&str] = &["listener.name.", "rsm.config.", "rlmm.config.", "config.providers."];
 
 fn is_known(key: &str) -> bool {
-    broker_key(key).is_some() || OPEN_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+    broker_key(key).is_some()
+        || OF_AUTHORIZERS.contains(&key)
+        || OPEN_PREFIXES.iter().any(|prefix| key.starts_with(prefix))
+}
+
+/// Settings that Kafka's authorizers read; they are none of the broker's own.
+const OF_AUTHORIZERS: &[&str] = &["super.users", "allow.everyone.if.no.acl.found"];
+
+/// A setting that asks for protection and cannot give any, because what it belongs to is missing.
+struct Idle {
+    key: &'static str,
+    /// The value that asks for protection; `None` for every value.
+    value: Option<&'static str>,
+    missing: &'static str,
+}
+
+const IDLE: &[Idle] = &[
+    Idle { key: "super.users", value: None, missing: "authorizer" },
+    Idle { key: "allow.everyone.if.no.acl.found", value: Some("false"), missing: "authorizer" },
+    Idle { key: "principal.builder.class", value: None, missing: "authorizer" },
+    Idle { key: "ssl.client.auth", value: Some("required"), missing: "TLS listener" },
+];
+
+impl Idle {
+    fn is_asked(&self, set: &BTreeMap<String, String>) -> bool {
+        let value = set.get(self.key).filter(|value| !value.is_empty());
+        value.is_some_and(|value| self.value.is_none_or(|asked| value.eq_ignore_ascii_case(asked)))
+    }
+
+    fn warning(&self) -> String {
+        format!("{} has no effect: there is no {}", self.key, self.missing)
+    }
 }
 
 fn warning(key: &str) -> String {
@@ -256,6 +289,26 @@ mod tests {
             ]
         );
         assert_eq!(loaded.config.set_value("num.partition"), None);
+    }
+
+    #[test]
+    fn settings_of_a_protection_that_is_not_there_are_taken_with_a_warning() {
+        let file = "super.users=User:a\nallow.everyone.if.no.acl.found=false\nprincipal.builder.class=x.Y\n\
+                    ssl.client.auth=required\n";
+        let loaded = load_from(file, &[], &[]).unwrap();
+        assert_eq!(
+            loaded.warnings,
+            [
+                "super.users has no effect: there is no authorizer",
+                "allow.everyone.if.no.acl.found has no effect: there is no authorizer",
+                "principal.builder.class has no effect: there is no authorizer",
+                "ssl.client.auth has no effect: there is no TLS listener",
+            ]
+        );
+        assert_eq!(loaded.config.set_value("super.users"), None);
+        let quiet =
+            load_from("allow.everyone.if.no.acl.found=true\nssl.client.auth=none\n", &[], &[]).unwrap();
+        assert_eq!(quiet.warnings, Vec::<String>::new());
     }
 
     #[test]

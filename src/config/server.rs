@@ -129,9 +129,9 @@ pub struct NetworkSettings {
     pub max_connection_creation_rate: i32,
     /// `socket.listen.backlog.size`.
     pub listen_backlog: i32,
-    /// `socket.send.buffer.bytes`; -1 leaves it to the system.
+    /// `socket.send.buffer.bytes`; -1 and Kafka's default leave it to the system.
     pub send_buffer_bytes: i32,
-    /// `socket.receive.buffer.bytes`; -1 leaves it to the system.
+    /// `socket.receive.buffer.bytes`; -1 and Kafka's default leave it to the system.
     pub receive_buffer_bytes: i32,
     /// `fetch.max.bytes`: the largest answer to a fetch.
     pub fetch_max_bytes: i32,
@@ -569,6 +569,9 @@ mod tests {
         check(&[("node.id", "2"), ("broker.id", "3")], "same value");
         check(&[("controller.quorum.voters", "1@a:1,2@b:1")], "one node");
         check(&[("controller.quorum.voters", "2@a:1")], "must be included in the set of voters");
+        check(&[("log.retention.hours", "-5")], "Invalid value -5 for configuration log.retention.hours");
+        check(&[("log.retention.minutes", "-5")], "Invalid value -5 for configuration log.retention.minutes");
+        check(&[("log.retention.ms", "-5")], "Invalid value -5 for configuration log.retention.ms");
         check(&[("num.partitions", "0")], "Value must be at least 1");
         check(&[("queued.max.request.bytes", "1")], "must be larger or equal");
         check(&[("max.connections.per.ip.overrides", "x")], "write HOST:COUNT");

@@ -62,14 +62,17 @@ pub(super) const KEYS: &[Definition] = &[
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Most connections of the broker; more are closed at once. A change while the broker runs \
+            "Most connections of the broker; more wait until one ends. A change while the broker runs \
          counts at its next start.",
         ),
     Definition::new(Kind::Int, "max.connections.per.ip", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Most connections from one address. A change while the broker runs counts at its next start."),
+        .doc(
+            "Most connections from one address; more are closed at once. A change while the broker runs \
+         counts at its next start.",
+        ),
     Definition::new(Kind::String, "max.connections.per.ip.overrides", Some(""))
         .mode(Mode::ClusterWide)
         .used()
@@ -110,14 +113,16 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(1)
         .used()
         .doc("Connections that may wait to be accepted."),
-    Definition::new(Kind::Int, "socket.receive.buffer.bytes", Some("102400"))
-        .used()
-        .doc("Receive buffer of a connection; -1 leaves it to the system."),
+    Definition::new(Kind::Int, "socket.receive.buffer.bytes", Some("102400")).used().doc(
+        "Receive buffer of a connection. -1 leaves it to the system, which adapts it to the connection, \
+         and so does 102400: Kafka's default counts as not set.",
+    ),
     Definition::new(Kind::Int, "socket.request.max.bytes", Some("104857600"))
         .at_least(1)
         .used()
         .doc("Largest request; a connection that announces more is closed."),
-    Definition::new(Kind::Int, "socket.send.buffer.bytes", Some("102400"))
-        .used()
-        .doc("Send buffer of a connection; -1 leaves it to the system."),
+    Definition::new(Kind::Int, "socket.send.buffer.bytes", Some("102400")).used().doc(
+        "Send buffer of a connection. -1 leaves it to the system, which adapts it to the connection, \
+         and so does 102400: Kafka's default counts as not set.",
+    ),
 ];
