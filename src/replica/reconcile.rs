@@ -34,6 +34,9 @@ pub(super) struct Reconciler {
     pub(super) defaults: Arc<ServerConfig>,
     /// The image that is acted on already.
     pub(super) seen: Arc<Image>,
+    /// Whether the first image was acted on. What it has may lie in a directory that is offline now; what a later
+    /// image adds is new and lies in none.
+    pub(super) started: bool,
 }
 
 /// The log of the cluster's own records; it is in no image.
@@ -93,6 +96,7 @@ impl Reconciler {
         self.open(openings, registry).await;
         self.change_configs(image, &delta, registry);
         self.seen = Arc::clone(image);
+        self.started = true;
     }
 
     fn node_id(&self) -> BrokerId {
@@ -145,10 +149,17 @@ impl Reconciler {
         }
         let dirs = self.dirs.clone();
         let shared = Arc::clone(&self.shared);
+        let are_new = self.started;
         let opened = task::run_blocking(move || {
             let open = |opening: Opening| {
-                let log = dirs.open_log(&opening.name, opening.topic_id, opening.config);
-                (opening.name, opening.topic_id, hosted(log, &opening.state, &shared))
+                let Opening { name, topic_id, config, state } = opening;
+                let log = if are_new {
+                    dirs.create_log(&name, topic_id, config)
+                } else {
+                    dirs.open_log(&name, topic_id, config)
+                };
+                let hosted = hosted(&name, log, &state, &shared);
+                (name, topic_id, hosted)
             };
             openings.into_iter().map(open).collect::<Vec<_>>()
         })
@@ -232,14 +243,19 @@ impl Reconciler {
     }
 }
 
-fn hosted(log: Result<Arc<Log>, log::Error>, state: &cluster::Partition, shared: &Arc<Shared>) -> Hosted {
+fn hosted(
+    name: &TopicPartition,
+    log: Result<Arc<Log>, log::Error>,
+    state: &cluster::Partition,
+    shared: &Arc<Shared>,
+) -> Hosted {
     let opened = log.map_err(crate::replica::Error::from).and_then(|log| {
         let partition = Partition::new(log, Arc::clone(shared));
         partition.assume(state)?;
         Ok(Hosted::Online(Arc::new(partition)))
     });
     opened.unwrap_or_else(|error| {
-        warn!(partition = state.index.0, %error, "cannot open a partition; it is offline");
+        warn!(partition = %name, %error, "cannot open a partition; it is offline");
         Hosted::Offline
     })
 }

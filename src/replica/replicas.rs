@@ -70,6 +70,7 @@ impl Replicas {
             config,
             shared,
             seen: Arc::new(Image::empty(&cluster_id)),
+            started: false,
         };
         let mut images = publisher.watch();
         let first = images.borrow_and_update().clone();

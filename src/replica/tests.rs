@@ -55,7 +55,8 @@ impl Node {
     async fn start_on(folder: tempfile::TempDir, image: Image, settings: &[(&str, &str)]) -> Node {
         let mut set: BTreeMap<String, String> =
             settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        set.insert("log.dirs".to_owned(), folder.path().to_str().unwrap().to_owned());
+        let path = folder.path().to_str().unwrap().to_owned();
+        set.entry("log.dirs".to_owned()).or_insert(path);
         set.insert("node.id".to_owned(), "0".to_owned());
         let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
         let (clock, shutdown) = (Clock::system(), Shutdown::new());
@@ -195,6 +196,32 @@ async fn what_is_acknowledged_is_visible_to_consumers() {
         let refused = partition.read(&read_from(outside, Reader::Consumer));
         assert!(matches!(refused, Err(Error::OffsetOutOfRange { .. })), "{outside}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_log_directory_offline_new_partitions_are_made_in_another_and_old_ones_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let both = format!("{},{}", one.display(), two.display());
+    let settings = [("log.dirs", both.as_str())];
+    let node = Node::start_on(folder, Image::empty("cluster"), &settings).await;
+    let old = node.create("old", 2, &[0]).await;
+    assert!(one.join("old-0").is_dir() && two.join("old-1").is_dir(), "one partition in each directory");
+    let image = node.publisher.current().as_ref().clone();
+    let folder = node.stop().await;
+    std::fs::rename(&two, folder.path().join("elsewhere")).unwrap();
+    std::fs::write(&two, "no directory").unwrap();
+
+    let node = Node::start_on(folder, image, &settings).await;
+    produce(&node, &node.partition("old", 0), batch(&["a"]), Acks::All).await;
+    let lost = node.replicas.by_name("old", PartitionIndex(1));
+    assert!(matches!(lost, Err(Error::Offline)), "{lost:?}");
+    assert!(!one.join("old-1").exists(), "its records lie elsewhere: no empty one takes its place");
+    node.create("new", 1, &[0]).await;
+    produce(&node, &node.partition("new", 0), batch(&["b"]), Acks::All).await;
+    node.apply(&[partition_record(old, 2, &[0])]).await;
+    produce(&node, &node.partition("old", 2), batch(&["c"]), Acks::All).await;
+    assert!(one.join("new-0").is_dir() && one.join("old-2").is_dir());
 }
 
 #[tokio::test(flavor = "multi_thread")]
