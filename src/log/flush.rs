@@ -163,8 +163,11 @@ impl Log {
         Ok(())
     }
 
-    /// Writes a segment's indexes from memory into their files, synced.
+    /// Writes a segment's indexes from memory into their files, synced. A segment that has no file yet has none.
     pub(crate) fn write_index_files(&self, segment: &Segment) -> Result<(), Error> {
+        if !segment.exists() {
+            return Ok(());
+        }
         if let Some(tail) = segment.tail.load().as_ref() {
             let offsets = tail.offsets.encode_from(0);
             // In the file, the largest timestamp always stands at the end, as after a clean close.

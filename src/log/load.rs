@@ -25,6 +25,7 @@ use crate::log::published::End;
 use crate::log::roll::empty_active;
 use crate::log::scan::Scan;
 use crate::log::scan::Stop;
+use crate::log::scan::is_zero;
 use crate::log::segment::IndexBuilder;
 use crate::log::segment::Place;
 use crate::log::segment::Segment;
@@ -219,14 +220,15 @@ pub(crate) fn read_epochs(directory: &Directory, dir: &Path) -> Result<Epochs, E
 }
 
 /// Takes a segment's indexes into memory so that it can grow (unless they are there), and finds its end. The indexes
-/// are trusted as far as they go; the batches after their last entry are walked.
+/// are trusted as far as they go; the batches after their last entry are walked. Zeros behind the last batch are space
+/// that was taken ahead of appends, and are cut; anything else there is damage.
 pub(crate) fn activate(
     directory: &Directory,
     segment: &Segment,
     interval: u64,
 ) -> Result<(Active, Offset), Error> {
     let created = directory.clock.wall();
-    let size = segment.size();
+    let mut size = segment.size();
     if size == 0 {
         let builder = IndexBuilder::new(segment.base, interval);
         let (tail, max) = builder.into_tail();
@@ -252,6 +254,17 @@ pub(crate) fn activate(
         match scan.next_header() {
             Ok(Some((position, header))) => builder.add(position, &header),
             Ok(None) => break,
+            Err(stop @ Stop::Bad(_)) => {
+                let io = |error| Error::io(&path, error);
+                if !is_zero(&file, scan.position(), size).map_err(io)? {
+                    return Err(stopped(stop, &path, scan.position()));
+                }
+                size = scan.position();
+                tracing::warn!(file = %path.display(), position = size, "cutting zeros behind the last batch");
+                // They must not come back under what is appended now.
+                segment.cut(directory, size).and_then(|()| file.sync_data()).map_err(io)?;
+                break;
+            }
             Err(stop) => return Err(stopped(stop, &path, scan.position())),
         }
     }

@@ -8,6 +8,7 @@ use crate::log::directory::Trash;
 use crate::log::dirs::Inner;
 use crate::log::error::Error;
 use crate::log::home::Home;
+use crate::log::layout::Kind;
 use crate::log::retention::SteadyWall;
 use std::io;
 use std::path::Path;
@@ -89,7 +90,9 @@ impl Inner {
                 match job {
                     Job::Flush => self.each(home, |log| report(log, "flush", log.flush_if_due())),
                     Job::RecoveryPoints => {
-                        self.each(home, |log| report(log, "flush", log.flush().map(|()| log.cool_if_idle())));
+                        self.each(home, |log| {
+                            report(log, "flush", log.flush().and_then(|()| log.cool_if_idle()))
+                        });
                         home.write_recovery_points();
                     }
                     Job::LogStarts => {
@@ -134,27 +137,34 @@ impl Log {
         if due { self.flush() } else { Ok(()) }
     }
 
-    /// Gives back the memory of a log that was not appended to during the last looks; its files hold everything.
-    fn cool_if_idle(&self) {
+    /// Gives back the memory of a log that was not appended to during the last looks; its files hold everything, and
+    /// nothing but that: zeros written ahead go, because a cold log is not looked at again when it is closed.
+    pub(crate) fn cool_if_idle(&self) -> Result<(), Error> {
         const IDLE_LOOKS: u32 = 5;
         let mut core = self.core.lock();
         let next = core.next;
         core.idle_looks = if core.seen == next { core.idle_looks + 1 } else { 0 };
         core.seen = next;
         let busy = core.writing || core.listed || !core.queue.is_empty() || core.idle_looks < IDLE_LOOKS;
-        let Some(warm) = core.warm.as_ref() else { return };
+        let Some(warm) = core.warm.as_ref() else { return Ok(()) };
         let unsaved = warm.epochs_dirty
             || warm.indexes_stale
             || !warm.snapshots.is_empty()
             || warm.last_snapshot != Some(next)
             || warm.producers.first_unstable().is_some();
         if busy || unsaved || self.recovery_point() != next {
-            return;
+            return Ok(());
+        }
+        let active = self.active_segment();
+        if active.physical() != active.size() {
+            let trimmed = active.trim(&self.directory);
+            trimmed.map_err(|error| Error::io(&active.path(Kind::Log), error))?;
+            active.leave_length_unsynced();
         }
         core.warm = None;
-        let active = self.active_segment();
         active.tail.store(None);
         active.close(&self.directory);
+        Ok(())
     }
 }
 

@@ -78,6 +78,67 @@ fn synced_appends_take_zeros_ahead_and_a_clean_close_cuts_them() {
 }
 
 #[test]
+fn a_log_that_cooled_is_closed_without_the_zeros_ahead_and_goes_on_after_a_start() {
+    let bench = Bench::new();
+    let file = bench.path().join("topic-0/00000000000000000000.log");
+    for round in 1..4 {
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        log.append(batch(1, 100, 0), how(true)).unwrap();
+        assert!(dirs.drive_disks());
+        assert_eq!(log.log_end_offset(), Offset(round), "the log goes on where it was");
+        assert!(file_len(&file) > log.size_bytes());
+        for _ in 0..10 {
+            log.flush().unwrap();
+            log.cool_if_idle().unwrap();
+        }
+        assert!(log.core.lock().warm.is_none(), "an idle log gives its memory back");
+        assert_eq!(file_len(&file), log.size_bytes());
+        dirs.close(-1);
+        assert_eq!(file_len(&file), log.size_bytes());
+        assert_eq!(read_all(&log, Offset(0), 1 << 20).len(), usize::try_from(round).unwrap());
+    }
+}
+
+#[test]
+fn zeros_behind_the_last_batch_of_a_cleanly_closed_log_are_cut_and_other_bytes_are_damage() {
+    for (tail, is_space) in [(vec![0u8; 5000], true), (vec![1u8; 5000], false)] {
+        let bench = Bench::new();
+        let file = bench.path().join("topic-0/00000000000000000000.log");
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        append(&log, batch(3, 100, 0));
+        let size = log.size_bytes();
+        dirs.close(-1);
+        drop((log, dirs));
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes.extend(tail);
+        std::fs::write(&file, bytes).unwrap();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        let appended = log.append(batch(1, 100, 0), how(false));
+        assert_eq!(appended.is_ok(), is_space);
+        if is_space {
+            assert_eq!(read_all(&log, Offset(0), 1 << 20), [(0, 2), (3, 3)]);
+            assert!(log.size_bytes() > size);
+        }
+    }
+}
+
+#[test]
+fn a_partition_that_was_only_read_leaves_no_index_files() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    assert!(log.producers().unwrap().is_empty(), "a question that loads the log");
+    log.flush().unwrap();
+    dirs.close(-1);
+    let names = std::fs::read_dir(bench.path().join("topic-0")).unwrap();
+    let names: Vec<_> = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|name| !name.ends_with("index")), "{names:?}");
+}
+
+#[test]
 fn after_a_kill_everything_written_is_there_and_zeros_ahead_are_cut() {
     let bench = Bench::new();
     let expect = {
