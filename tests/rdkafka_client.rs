@@ -26,12 +26,14 @@ use rdkafka::client::DefaultClientContext;
 use rdkafka::consumer::BaseConsumer;
 use rdkafka::consumer::CommitMode;
 use rdkafka::consumer::Consumer;
+use rdkafka::error::KafkaError;
 use rdkafka::message::Header;
 use rdkafka::message::Headers;
 use rdkafka::message::OwnedHeaders;
 use rdkafka::message::OwnedMessage;
 use rdkafka::producer::FutureProducer;
 use rdkafka::producer::FutureRecord;
+use rdkafka::producer::Producer;
 use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
@@ -163,5 +165,18 @@ async fn a_group_goes_on_where_it_committed_after_the_broker_was_restarted() {
     values.sort();
     assert_eq!(values, (30..40).map(|number| format!("value-{number}")).collect::<Vec<_>>());
     drop(consumer);
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transactional_producer_is_told_at_once_that_there_are_no_transactions() {
+    let folder = TempDir::new().unwrap();
+    let (server, address) = start(folder.path()).await;
+    let producer: FutureProducer = client(&address).set("transactional.id", "tx").create().unwrap();
+    let refused = tokio::task::block_in_place(|| producer.init_transactions(PATIENCE)).unwrap_err();
+    let KafkaError::Transaction(refused) = refused else { panic!("{refused:?}") };
+    assert!(refused.is_fatal() && !refused.is_retriable(), "{refused:?}");
+    assert!(refused.string().contains("does not coordinate transactions"), "{refused:?}");
+    drop(producer);
     server.stop().await;
 }

@@ -30,6 +30,18 @@ impl Refused {
     }
 }
 
+/// The answer to a producer with a transactional id, as long as no room coordinates transactions.
+///
+/// It is no matter of access, but clients give up at once on this code, and show the message. librdkafka takes every
+/// answer of FindCoordinator but the two of failed authorization, INVALID_REQUEST too, as a reason to ask again, and
+/// all clients ask again on COORDINATOR_NOT_AVAILABLE: `init_transactions` then waits until its time is up, and says no
+/// reason. This goes when transactions come.
+pub(super) fn no_transactions() -> Refused {
+    let message =
+        "This broker does not coordinate transactions yet; producers without transactional.id work.";
+    Refused::new(ErrorCode::TransactionalIdAuthorizationFailed, message)
+}
+
 impl From<ErrorCode> for Refused {
     fn from(code: ErrorCode) -> Refused {
         Refused { code, message: None }

@@ -4,6 +4,7 @@ use crate::base::ErrorCode;
 use crate::base::ProducerId;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::errors;
 use crate::broker::errors::Refused;
 use crate::protocol::Response;
 use crate::protocol::codec;
@@ -46,7 +47,6 @@ async fn next(broker: &Broker, request: &InitProducerIdRequest) -> Result<Produc
     match &request.transactional_id {
         None => broker.producer_ids.next().await,
         Some(id) if id.is_empty() => Err(ErrorCode::InvalidRequest.into()),
-        // No broker of this version coordinates transactions.
-        Some(_) => Err(ErrorCode::CoordinatorNotAvailable.into()),
+        Some(_) => Err(errors::no_transactions()),
     }
 }

@@ -4,6 +4,7 @@ use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::errors;
 use crate::broker::errors::Refused;
 use crate::broker::group::wire;
 use crate::protocol::Response;
@@ -52,10 +53,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
 async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Found {
     match key_type {
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
-        // Transactions are not served yet, and trying again does not help: an error that clients do not retry.
-        TRANSACTION => {
-            Err(Refused::new(ErrorCode::InvalidRequest, "This broker does not coordinate transactions."))
-        }
+        TRANSACTION => Err(errors::no_transactions()),
         // Share groups, as a Kafka whose share coordinator is off; and types nobody knows.
         _ => Err(ErrorCode::InvalidRequest.into()),
     }
