@@ -152,7 +152,6 @@ fn control_batches_are_kafkas_byte_for_byte() {
     assert_eq!(of_epoch_1(leader_change), golden("leader-change"));
     assert_eq!(of_epoch_1(control::snapshot_header(Timestamp(TIME - 1), time)), golden("snapshot-header"));
     assert_eq!(of_epoch_1(control::snapshot_footer(time)), golden("snapshot-footer"));
-    assert_eq!(of_epoch_1(control::kraft_version(1, time)), golden("kraft-version"));
 }
 
 fn bytes() -> impl Strategy<Value = Option<Vec<u8>>> {

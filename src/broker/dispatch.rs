@@ -25,11 +25,12 @@ type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response, Refused>> + Se
 
 /// How an API is handled.
 enum Handler {
-    /// At once, from memory.
+    /// Without giving the thread away: mostly from memory, in a few cases with a short look into a log.
     Now(fn(&Broker, &Context, Bytes) -> Result<Response, Refused>),
     /// By waiting for a service; the connection's next request waits too.
     Waiting(for<'a> fn(&'a Arc<Broker>, &'a Context, Bytes) -> Answering<'a>),
-    /// In two stages: the order is fixed when this returns (Produce).
+    /// By a handler that decides itself whether the answer is there at once or comes later, and counts the request
+    /// itself. For Produce the order of appends is fixed when this returns; Fetch may wait for records.
     Staged(fn(&Arc<Broker>, Context, Bytes) -> Reply),
 }
 

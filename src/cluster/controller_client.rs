@@ -93,14 +93,6 @@ impl ControllerClient {
         self.call(|reply| Command::AllocateProducerIds { broker, reply }).await
     }
 
-    /// Forgets a broker that will not come back.
-    ///
-    /// # Errors
-    /// [`Error::NotActive`], or [`Error::Refused`] when it is not registered.
-    pub async fn unregister_broker(&self, broker: BrokerId) -> Result<Applied<()>, Error> {
-        self.call(|reply| Command::UnregisterBroker { broker, reply }).await
-    }
-
     async fn call<T>(&self, command: impl FnOnce(Reply<T>) -> Command) -> Result<Applied<T>, Error> {
         let (reply, answer) = oneshot::channel();
         self.commands.send(command(reply)).await.map_err(|_| Error::NotActive)?;

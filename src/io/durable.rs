@@ -45,13 +45,6 @@ pub fn create_dir(disk: &Disk, path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a new file and syncs its name; `AlreadyExists` when there is one.
-pub fn create_file(disk: &Disk, path: &Path) -> io::Result<crate::io::disk::File> {
-    let file = disk.open(path, Open::CreateNew)?;
-    disk.sync_dir(folder_of(path))?;
-    Ok(file)
-}
-
 /// Removes a file, if it is there, so that it does not come back after a power cut.
 pub fn remove(disk: &Disk, path: &Path) -> io::Result<()> {
     match disk.remove_file(path) {

@@ -1,7 +1,8 @@
 //! The only room that speaks with the kernel: files, sockets, clocks, randomness, tasks and threads.
 //!
-//! Promises: every call of the house to the outside goes through one enum with a real and a simulated arm, so that
-//! whole brokers run in tests on a disk that loses, tears and fails and on a clock that moves only when told.
+//! Promises: every call of the house to the outside goes through this room. Disks and clocks are enums with real and
+//! simulated arms, so that logs run in tests on a disk that loses, tears and fails and on a clock that moves only when
+//! told; sockets are always real.
 //! Never: knows what a batch, a topic or a request is. Called by: every room above `config/` and `metrics/`.
 
 pub mod clock;

@@ -64,7 +64,7 @@ pub use meta::DirectoryId;
 pub use producers::Origin;
 pub use producers::ProducerEntry;
 pub use read::ReadResult;
-pub use wait::Progress;
+use wait::Progress;
 
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
@@ -316,15 +316,6 @@ impl Log {
     /// Whether the log may be used: its directory is online and it was not closed or deleted.
     pub fn is_online(&self) -> bool {
         self.directory.check().is_ok() && !self.core.lock().closed
-    }
-
-    /// The latest epoch that has records here or was begun; `None` when there is none.
-    pub fn latest_epoch(&self) -> Result<Option<LeaderEpoch>, Error> {
-        let mut core = self.core.lock();
-        if core.begun.is_some() {
-            return Ok(core.begun);
-        }
-        Ok(self.warm(&mut core)?.epochs.latest())
     }
 
     /// The largest epoch not above `epoch`, and the offset where it ends (exclusive); `None` when that is not known

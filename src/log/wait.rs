@@ -5,17 +5,16 @@ use crate::log::Core;
 use crate::log::Log;
 use crate::log::append::Appended;
 use crate::log::error::Error;
-use tokio::sync::watch;
 
 /// How far a log has come; published on every change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub(crate) struct Progress {
     /// The log end offset: written, and visible to readers.
-    pub end: Offset,
+    pub(crate) end: Offset,
     /// Below it everything is on stable storage.
-    pub synced: Offset,
+    pub(crate) synced: Offset,
     /// The log's directory is offline, or the log is closed: nothing will come any more.
-    pub ended: bool,
+    pub(crate) ended: bool,
     pub(crate) generation: u64,
 }
 
@@ -43,11 +42,6 @@ impl Log {
     /// As [`Log::written`].
     pub async fn synced(&self, append: &Appended) -> Result<(), Error> {
         self.reached(append, Level::Synced).await
-    }
-
-    /// Watches the log's end; the value at the time of the call counts as seen.
-    pub fn end_watch(&self) -> watch::Receiver<Progress> {
-        self.progress.subscribe()
     }
 
     /// Whether [`Log::room`] would not wait.

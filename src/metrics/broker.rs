@@ -21,7 +21,6 @@ pub struct Broker {
     /// Partitions of Fetch requests that were refused.
     pub failed_fetch: Counter,
     received: IntCounterVec,
-    errors: IntCounterVec,
     seconds: HistogramVec,
     /// The handles of each API, by its key, once it was asked for.
     kept: Arc<[OnceLock<Request>]>,
@@ -55,11 +54,6 @@ impl Broker {
                 "Requests received since the start.",
                 &["request"],
             ),
-            errors: collectors.counters(
-                "kafka_network_requestmetrics_errors_total",
-                "Error codes answered since the start.",
-                &["request", "error"],
-            ),
             seconds: collectors.seconds(
                 "kafka_network_requestmetrics_total_seconds",
                 "Time from the whole request to the whole answer.",
@@ -81,10 +75,5 @@ impl Broker {
             received: self.received.with_label_values(&[name]),
             seconds: self.seconds.with_label_values(&[name]),
         }
-    }
-
-    /// The counter of an error code of one kind of request, both by Kafka's names.
-    pub fn error(&self, request: &'static str, error: &'static str) -> Counter {
-        self.errors.with_label_values(&[request, error])
     }
 }

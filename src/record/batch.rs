@@ -127,11 +127,6 @@ impl Header {
             TimestampType::LogAppendTime
         }
     }
-
-    /// When tombstones of this batch may go, in ms, once a compaction has said so (KIP-534).
-    pub fn delete_horizon(&self) -> Option<i64> {
-        (self.attributes & layout::DELETE_HORIZON_FLAG != 0).then_some(self.base_timestamp)
-    }
 }
 
 /// The sequence `count` records after `sequence`, in a ring of 2^31 (`DefaultRecordBatch.incrementSequence`).

@@ -294,11 +294,5 @@ fn finish(
     Ok(rewrite::assemble(stored, &body, append_time))
 }
 
-/// Whether the first batch in `records` says that it is compressed with Zstandard, which Produce below version 7 may not
-/// carry (UNSUPPORTED_COMPRESSION_TYPE; `ProduceRequest.validateRecords`).
-pub fn is_zstd(records: &[u8]) -> bool {
-    Header::parse(records).is_some_and(|header| header.codec() == Ok(Codec::Zstd))
-}
-
 #[cfg(test)]
 mod tests;

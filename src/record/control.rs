@@ -10,7 +10,7 @@
 //! ```
 //! The values behind the marker are Kafka's flexible messages: arrays have an unsigned varint of size + 1 in front, and
 //! each structure ends with its tags, none of which exist. (`ControlRecordType`, `EndTransactionMarker`,
-//! `LeaderChangeMessage.json`, `SnapshotHeaderRecord.json`, `SnapshotFooterRecord.json`, `KRaftVersionRecord.json`.)
+//! `LeaderChangeMessage.json`, `SnapshotHeaderRecord.json`, `SnapshotFooterRecord.json`.)
 
 use crate::base::BrokerId;
 use crate::base::ProducerEpoch;
@@ -174,12 +174,6 @@ pub fn snapshot_footer(timestamp: Timestamp) -> CheckedBatch {
     quorum_batch(ControlType::SnapshotFooter, &[0, 0, 0], timestamp)
 }
 
-/// The batch that says which version of the quorum's protocol is in use (KIP-853).
-pub fn kraft_version(version: i16, timestamp: Timestamp) -> CheckedBatch {
-    let [high, low] = version.to_be_bytes();
-    quorum_batch(ControlType::KRaftVersion, &[0, 0, high, low, 0], timestamp)
-}
-
 /// A control batch of one record that belongs to no producer.
 fn quorum_batch(kind: ControlType, value: &[u8], timestamp: Timestamp) -> CheckedBatch {
     let mut builder = BatchBuilder::new(Codec::None, timestamp).control();
@@ -261,7 +255,6 @@ mod tests {
         let header = only_record(&snapshot_header(Timestamp(0x0102), Timestamp(5)));
         assert_eq!(header.value.as_deref(), Some(&[0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 0][..]));
         assert_eq!(only_record(&snapshot_footer(Timestamp(5))).value.as_deref(), Some(&[0, 0, 0][..]));
-        assert_eq!(only_record(&kraft_version(1, Timestamp(5))).value.as_deref(), Some(&[0, 0, 0, 1, 0][..]));
         let batch = snapshot_footer(Timestamp(5));
         assert!(batch.header().is_control() && !batch.header().is_transactional());
     }

@@ -64,8 +64,6 @@ pub const APPEND_TIME_FLAG: i16 = 1 << 3;
 pub const TRANSACTIONAL_FLAG: i16 = 1 << 4;
 /// Attribute bit: the record is a control record.
 pub const CONTROL_FLAG: i16 = 1 << 5;
-/// Attribute bit: `base_timestamp` holds the time from which tombstones may go.
-pub const DELETE_HORIZON_FLAG: i16 = 1 << 6;
 
 /// "None" in the producer id field.
 pub const NO_PRODUCER_ID: i64 = -1;

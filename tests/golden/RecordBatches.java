@@ -7,7 +7,6 @@ import java.util.List;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.header.Header;
 import org.apache.kafka.common.header.internals.RecordHeader;
-import org.apache.kafka.common.message.KRaftVersionRecord;
 import org.apache.kafka.common.message.LeaderChangeMessage;
 import org.apache.kafka.common.message.SnapshotFooterRecord;
 import org.apache.kafka.common.message.SnapshotHeaderRecord;
@@ -60,7 +59,5 @@ public class RecordBatches {
             new SnapshotHeaderRecord().setVersion((short) 0).setLastContainedLogTimestamp(TIME - 1)));
         print("snapshot-footer", MemoryRecords.withSnapshotFooterRecord(0, TIME, 1, ByteBuffer.allocate(256),
             new SnapshotFooterRecord().setVersion((short) 0)));
-        print("kraft-version", MemoryRecords.withKRaftVersionRecord(0, TIME, 1, ByteBuffer.allocate(256),
-            new KRaftVersionRecord().setVersion((short) 0).setKRaftVersion((short) 1)));
     }
 }

@@ -121,7 +121,8 @@ fn bare(code: ErrorCode, name: Option<&str>, id: TopicId) -> MetadataResponseTop
         .with_is_internal(name.is_some_and(is_internal))
 }
 
-/// Any broker that can be reached: it forwards to the controller what clients ask of "the controller".
+/// Where clients send what is for "the controller": the first broker that can be reached. The one node there is is
+/// broker and controller at once.
 fn controller(image: &Image) -> BrokerId {
     image.brokers().find(|broker| !broker.fenced).map_or(BrokerId::NONE, |broker| broker.id)
 }

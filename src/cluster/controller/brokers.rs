@@ -11,7 +11,6 @@ use crate::cluster::records::BrokerRegistrationChangeRecord;
 use crate::cluster::records::METADATA_VERSION_LATEST;
 use crate::cluster::records::Record;
 use crate::cluster::records::RegisterBrokerRecord;
-use crate::cluster::records::UnregisterBrokerRecord;
 
 /// Checks that a broker speaks for its current registration.
 ///
@@ -103,19 +102,6 @@ pub fn fence(image: &Image, id: BrokerId, epoch: i64) -> Result<Outcome<()>, Ref
         cordoned_log_dirs: None,
     };
     Ok(Outcome { records: vec![change.into()], response: () })
-}
-
-/// Forgets a broker.
-///
-/// # Errors
-/// `BROKER_ID_NOT_REGISTERED` when there is none.
-pub fn unregister(image: &Image, id: BrokerId) -> Result<Outcome<()>, Refusal> {
-    let Some(broker) = image.broker(id) else {
-        let message = format!("Broker ID {id} is not currently registered");
-        return Err(Refusal::new(ErrorCode::BrokerIdNotRegistered, message));
-    };
-    let record = UnregisterBrokerRecord { broker_id: id, broker_epoch: broker.epoch };
-    Ok(Outcome { records: vec![record.into()], response: () })
 }
 
 #[cfg(test)]

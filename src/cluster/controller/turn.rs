@@ -4,7 +4,6 @@
 use super::Outcome;
 use super::Refusal;
 use super::Situation;
-use super::brokers;
 use super::command::AlterConfigs;
 use super::command::ConfigAlteration;
 use super::command::CreatePartitions;
@@ -45,7 +44,6 @@ pub(crate) enum Command {
     CreatePartitions(CreatePartitions, Reply<Vec<(String, Result<(), Refusal>)>>),
     AlterConfigs(AlterConfigs, Reply<Vec<ConfigAlteration>>),
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
-    UnregisterBroker { broker: BrokerId, reply: Reply<()> },
 }
 
 /// An answer that waits for its records.
@@ -89,10 +87,6 @@ impl Turn {
             Command::AllocateProducerIds { broker, reply } => {
                 let epoch = self.draft.broker(broker).map_or(-1, |broker| broker.epoch);
                 let decided = producer_ids::allocate(&self.draft, broker, epoch);
-                self.keep(decided, reply);
-            }
-            Command::UnregisterBroker { broker, reply } => {
-                let decided = brokers::unregister(&self.draft, broker);
                 self.keep(decided, reply);
             }
         }

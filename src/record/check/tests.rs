@@ -297,12 +297,6 @@ fn a_bomb_is_refused_without_opening_it_all() {
     assert!(matches!(refused(batch(Codec::Gzip, 5), &small), Error::DecompressedTooLarge { max: 100 }));
 }
 
-#[test]
-fn zstandard_is_recognised_for_old_produce_versions() {
-    assert!(is_zstd(&batch(Codec::Zstd, 1)));
-    assert!(!is_zstd(&batch(Codec::Lz4, 1)) && !is_zstd(&[]));
-}
-
 fn any_policy() -> impl Strategy<Value = Policy> {
     let targets = vec![
         Compression::Producer,

@@ -24,6 +24,13 @@ fn create(disk: &Disk, path: &str) -> File {
     disk.open(Path::new(path), Open::Create).unwrap()
 }
 
+/// A file whose name a crash does not take.
+fn create_synced(disk: &Disk, path: &str) -> File {
+    let file = create(disk, path);
+    disk.sync_dir(Path::new(path).parent().unwrap()).unwrap();
+    file
+}
+
 fn content(disk: &Disk, path: &str) -> Option<Vec<u8>> {
     match disk.read(Path::new(path), 1 << 20) {
         Ok(content) => Some(content),
@@ -39,7 +46,7 @@ fn a_crash_keeps_what_is_synced_with_its_name() {
     for seed in 0..100 {
         let (sim, disk) = disk(seed);
         durable::create_dir(&disk, Path::new("/data/topic-0")).unwrap();
-        let file = durable::create_file(&disk, Path::new("/data/topic-0/log")).unwrap();
+        let file = create_synced(&disk, "/data/topic-0/log");
         file.write_at(b"kept", 0).unwrap();
         file.sync_data().unwrap();
         file.write_at(b"maybe", 4).unwrap();
@@ -142,7 +149,7 @@ fn faults_strike_the_operation_they_are_set_for() {
 fn a_failed_sync_loses_data_that_a_later_good_sync_does_not_bring_back() {
     let lost = (0..50).filter(|seed| {
         let (sim, disk) = disk(*seed);
-        let file = durable::create_file(&disk, Path::new("/file")).unwrap();
+        let file = create_synced(&disk, "/file");
         file.write_at(b"promise", 0).unwrap();
         sim.fail_at(sim.operations(), Fault::FailedSync);
         assert!(file.sync_data().is_err());
