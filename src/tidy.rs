@@ -17,6 +17,7 @@ fn breaches(source: &Source) -> Vec<String> {
     for (number, line) in source.lines() {
         let mut report = |what: String| found.push(format!("{}:{number}: {what}", source.path));
         imports(source, line, &mut report);
+        roots(source, number, line, &mut report);
         packages(source, number, line, &mut report);
         kernel(source, number, line, &mut report);
         for marker in UNFINISHED {
@@ -53,6 +54,17 @@ fn imports(source: &Source, line: &str, report: &mut impl FnMut(String)) {
                 report(format!("{own} (layer {mine}) imports {named} (layer {other})"));
             }
         }
+    }
+}
+
+/// In the first file of a room `super` is the root of the crate, and a way around the names that [`imports`] reads. In
+/// a module of tests there it is the room.
+fn roots(source: &Source, number: usize, line: &str, report: &mut impl FnMut(String)) {
+    if source.is_first_of_room()
+        && !source.is_test_line(number)
+        && source::has_word(&line.replace("pub(super)", ""), "super")
+    {
+        report("super is the crate here: write `crate::room::…`".to_owned());
     }
 }
 
@@ -209,6 +221,21 @@ mod tests {
     fn shortened_imports_are_breaches() {
         check("src/log/append.rs", "use crate::{record, io};", &["one `use crate::room::…` a line"]);
         check("src/log/append.rs", "use super::super::record::Header;", &["super::super"]);
+    }
+
+    #[test]
+    fn the_crate_is_not_reached_as_the_parent_of_a_room() {
+        let breach = &["super is the crate here"];
+        check("src/log/mod.rs", "use super::broker::Broker;", breach);
+        check("src/log/mod.rs", "use super::{broker::Broker};", breach);
+        check("src/log/mod.rs", "use super::*;", breach);
+        check("src/log/mod.rs", "use super as root;", breach);
+        check("src/log/mod.rs", "fn f() { super::broker::go() }", breach);
+        check("src/log.rs", "use super::broker::Broker;", breach);
+        check("src/log/mod.rs", "pub(super) fn f() {}", &[]);
+        check("src/log/mod.rs", "#[cfg(test)]\nmod tests {\n    use super::*;\n}", &[]);
+        check("src/log/append.rs", "use super::segment::Segment;", &[]);
+        check("src/log/tests/mod.rs", "use super::segment::Segment;", &[]);
     }
 
     #[test]

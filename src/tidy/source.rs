@@ -48,6 +48,13 @@ impl Source {
         (room != "lib").then_some(room)
     }
 
+    /// Whether the file is its room's own module, so that the crate's root is its parent.
+    pub(super) fn is_first_of_room(&self) -> bool {
+        let is_first =
+            |room| self.path == format!("src/{room}/mod.rs") || self.path == format!("src/{room}.rs");
+        self.room().is_some_and(is_first)
+    }
+
     pub(super) fn begins_with_contract(&self) -> bool {
         self.raw.first().is_some_and(|line| line.starts_with("//!"))
     }
