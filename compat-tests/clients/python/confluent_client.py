@@ -4,7 +4,7 @@ import json
 import sys
 import threading
 
-from confluent_kafka import Consumer, Producer, TopicPartition, OFFSET_BEGINNING
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
 
 from wire import Digest, encode, text
 
@@ -99,12 +99,14 @@ def group(bootstrap, topic, name, mode, instance=""):
         own.update(p.partition for p in partitions)
         show()
 
-    def revoked(_consumer, partitions):
+    def commit():
         try:
             consumer.commit(asynchronous=False)
-        except Exception as error:  # nothing to commit is no failure
-            if "_NO_OFFSET" not in str(error):
-                print("commit:", error, file=sys.stderr)
+        except KafkaException as refused:  # nothing to commit, or a rebalance came first: the next owner reads again
+            print("commit:", refused, file=sys.stderr)
+
+    def revoked(_consumer, partitions):
+        commit()
         own.difference_update(p.partition for p in partitions)
         show()
 
@@ -116,10 +118,10 @@ def group(bootstrap, topic, name, mode, instance=""):
             print("record", m.partition(), m.offset(), flush=True)
             since += 1
         if since and (m is None or since >= 100):
-            consumer.commit(asynchronous=False)
+            commit()
             since = 0
     if since:
-        consumer.commit(asynchronous=False)
+        commit()
     consumer.close()
     print("closed")
 
