@@ -546,7 +546,10 @@ mod tests {
         assert_eq!(retention(&[("log.retention.hours", "1")]), 3_600_000);
         assert_eq!(retention(&[("log.retention.hours", "1"), ("log.retention.minutes", "2")]), 120_000);
         assert_eq!(retention(&[("log.retention.minutes", "2"), ("log.retention.ms", "7")]), 7);
-        assert_eq!(retention(&[("log.retention.hours", "-1")]), -1);
+        for key in ["log.retention.hours", "log.retention.minutes", "log.retention.ms"] {
+            assert_eq!(retention(&[(key, "-1")]), -1);
+            assert_eq!(retention(&[(key, "-5")]), -1, "any negative value is for ever");
+        }
     }
 
     #[test]
@@ -569,9 +572,6 @@ mod tests {
         check(&[("node.id", "2"), ("broker.id", "3")], "same value");
         check(&[("controller.quorum.voters", "1@a:1,2@b:1")], "one node");
         check(&[("controller.quorum.voters", "2@a:1")], "must be included in the set of voters");
-        check(&[("log.retention.hours", "-5")], "Invalid value -5 for configuration log.retention.hours");
-        check(&[("log.retention.minutes", "-5")], "Invalid value -5 for configuration log.retention.minutes");
-        check(&[("log.retention.ms", "-5")], "Invalid value -5 for configuration log.retention.ms");
         check(&[("num.partitions", "0")], "Value must be at least 1");
         check(&[("queued.max.request.bytes", "1")], "must be larger or equal");
         check(&[("max.connections.per.ip.overrides", "x")], "write HOST:COUNT");

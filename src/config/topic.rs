@@ -266,7 +266,10 @@ fn throttled(values: &Values, name: &str) -> ThrottledReplicas {
 pub(super) fn default_from(broker: &Values, definition: &Definition) -> Option<String> {
     for synonym in definition.synonyms {
         if let Some(value) = broker.get(synonym.name) {
-            return Some(scale(value, synonym.factor));
+            let value = scale(value, synonym.factor);
+            // Any negative number of hours, minutes or milliseconds is "for ever" (KafkaConfig.logRetentionTimeMillis).
+            let for_ever = definition.name == "retention.ms" && value.starts_with('-');
+            return Some(if for_ever { "-1".to_owned() } else { value });
         }
     }
     definition.default.map(str::to_owned)

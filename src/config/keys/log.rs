@@ -160,16 +160,14 @@ pub(super) const KEYS: &[Definition] = &[
         .used()
         .doc("How often segments are looked for whose time or space is up."),
     Definition::new(Kind::Int, "log.retention.hours", Some("168"))
-        .at_least(-1)
         .used()
         .doc("Default of a topic's `retention.ms`, in hours; the weakest of the three."),
     Definition::new(Kind::Int, "log.retention.minutes", None)
-        .at_least(-1)
         .used()
         .doc("Default of a topic's `retention.ms`, in minutes; stronger than hours."),
-    Definition::new(Kind::Long, "log.retention.ms", None).at_least(-1).mode(Mode::ClusterWide).used().doc(
-        "Default of a topic's `retention.ms`; stronger than minutes and hours. -1 keeps records for \
-         ever.",
+    Definition::new(Kind::Long, "log.retention.ms", None).mode(Mode::ClusterWide).used().doc(
+        "Default of a topic's `retention.ms`; stronger than minutes and hours. A negative value, of this or \
+         of the other two, keeps records for ever.",
     ),
     Definition::new(Kind::Int, "log.roll.hours", Some("168"))
         .at_least(1)
