@@ -3,6 +3,7 @@
 import socket
 import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness.admin import new_topic
 from harness.broker import start
@@ -66,5 +67,39 @@ def test_hostile_bytes_do_not_hurt_the_broker_or_other_clients(folder):
         assert peak <= idle + 128, f"RSS went from {idle:.0f} to {peak:.0f} MiB"
         assert len(dump("franz-go", broker, topic)) == 2000
         print(f"idle {idle:.1f} MiB, peak {peak:.1f} MiB")
+    finally:
+        broker.kill()
+
+
+def half_frame(port, size):
+    """A connection that claims the largest request, sends `size` bytes of it, and then nothing."""
+    s = socket.create_connection(("127.0.0.1", port), timeout=10)
+    s.settimeout(1)
+    try:
+        s.sendall(struct.pack(">i", 104857600) + b"\0" * size)
+    except OSError:
+        pass  # the broker does not take more than it has memory for, and closes who keeps others waiting
+    return s
+
+
+def test_half_frames_do_not_hold_up_large_requests_of_others(folder):
+    broker = start(folder)
+    try:
+        topic = new_topic(broker, "large-requests")
+        idle = broker.rss_mib()
+        large = "x" * 500_000
+        # 600 that together stay below the memory for requests (100 MiB), then 150 that want more than there is.
+        for count, size in ((CONNECTIONS, 100_000), (150, 1_000_000)):
+            with ThreadPoolExecutor(50) as pool:
+                halves = list(pool.map(lambda _: half_frame(broker.port, size), range(count)))
+            began = time.monotonic()
+            produce("franz-go", broker, topic, "none", [[None, large]])
+            took = time.monotonic() - began
+            print(f"{count} half frames of {size} bytes: a large produce took {took:.1f} s, RSS {broker.rss_mib():.0f} MiB")
+            assert took < 10, "far from the 30 s after which any half frame is cut"
+            assert broker.rss_mib() <= idle + 128
+            for s in halves:
+                s.close()
+        assert [row[4] for row in dump("franz-go", broker, topic)] == [large] * 2
     finally:
         broker.kill()

@@ -133,30 +133,37 @@ impl Stream {
     /// something to read, and less spare room than `room` bytes is left, that many are reserved. May be dropped at
     /// will: no bytes are lost.
     pub async fn read_into(&mut self, buffer: &mut BytesMut, room: usize) -> io::Result<usize> {
-        match self {
-            Stream::Tcp(stream) => loop {
-                stream.readable().await?;
-                if buffer.capacity() - buffer.len() < room.max(1) {
-                    buffer.reserve(room.max(1));
-                }
-                let received = poll_fn(|context| match receive(stream, buffer, context) {
-                    // Readiness was stale, or this task has had its turn: wait again, without the buffer.
-                    Poll::Pending => Poll::Ready(Ok(None)),
-                    Poll::Ready(outcome) => Poll::Ready(outcome.map(Some)),
-                });
-                match received.await? {
-                    Some(count) => return Ok(count),
-                    None => {
-                        if buffer.is_empty() {
-                            *buffer = BytesMut::new();
-                        }
-                        // `readable` does not count against a task's turn as reading does: without giving way here,
-                        // a task whose turn is over would go round for ever on a stream that is readable.
-                        tokio::task::yield_now().await;
-                    }
-                }
-            },
+        loop {
+            self.readable().await?;
+            if let Some(received) = self.read_now(buffer, room).await? {
+                return Ok(received);
+            }
         }
+    }
+
+    /// Appends what is there to the buffer's spare room, of which `room` bytes are reserved; 0 when the peer has
+    /// closed, `None` when nothing is there in spite of [`Stream::readable`]. Does not wait for the peer.
+    pub async fn read_now(&mut self, buffer: &mut BytesMut, room: usize) -> io::Result<Option<usize>> {
+        if buffer.capacity() - buffer.len() < room.max(1) {
+            buffer.reserve(room.max(1));
+        }
+        let received = match self {
+            Stream::Tcp(stream) => poll_fn(|context| match receive(stream, buffer, context) {
+                // Readiness was stale, or this task has had its turn.
+                Poll::Pending => Poll::Ready(Ok(None)),
+                Poll::Ready(outcome) => Poll::Ready(outcome.map(Some)),
+            }),
+        };
+        let received = received.await?;
+        if received.is_none() {
+            if buffer.is_empty() {
+                *buffer = BytesMut::new();
+            }
+            // `readable` does not count against a task's turn as reading does: without giving way here, a task
+            // whose turn is over would go round for ever on a stream that is readable.
+            tokio::task::yield_now().await;
+        }
+        Ok(received)
     }
 
     /// Writes the parts one after the other with gathered writes. When it is dropped or fails, a prefix is sent.

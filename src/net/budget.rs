@@ -4,6 +4,8 @@
 //! them at a time goes over the budget: it comes in whole, is answered, and gives back what it holds.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
 
@@ -19,6 +21,8 @@ pub(super) struct Budget {
     left: Arc<Semaphore>,
     /// Held by the one request that may go over.
     over: Arc<Semaphore>,
+    /// How many requests wait for bytes.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// Bytes taken from the budget; given back when dropped.
@@ -35,13 +39,23 @@ impl Budget {
     pub(super) fn new(queued_max_request_bytes: i64, request_max_bytes: usize) -> Budget {
         let wanted = usize::try_from(queued_max_request_bytes).unwrap_or(0);
         let bytes = wanted.max(request_max_bytes).min(Semaphore::MAX_PERMITS);
-        Budget { left: Arc::new(Semaphore::new(bytes)), over: Arc::new(Semaphore::new(1)) }
+        Budget {
+            left: Arc::new(Semaphore::new(bytes)),
+            over: Arc::new(Semaphore::new(1)),
+            waiting: Arc::default(),
+        }
     }
 
     /// Waits until the charge covers a request of `bytes` bytes. May be dropped at will: what is charged stays.
     pub(super) async fn cover(&self, charge: &mut Charge, bytes: usize) {
+        let mut waits = None;
         while let Some(step) = charge.short_of(bytes) {
             let wide = u32::try_from(step).expect("a step is at most a GiB");
+            if let Ok(permit) = Arc::clone(&self.left).try_acquire_many_owned(wide) {
+                charge.add(permit);
+                continue;
+            }
+            waits.get_or_insert_with(|| Waits::new(&self.waiting));
             let more = Arc::clone(&self.left).acquire_many_owned(wide);
             if charge.permit.is_none() {
                 // Nobody waits for what this request holds.
@@ -70,6 +84,11 @@ impl Budget {
         true
     }
 
+    /// Whether a request waits for bytes that others hold.
+    pub(super) fn is_scarce(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
     /// Bytes that nobody holds.
     #[cfg(test)]
     pub(super) fn left(&self) -> usize {
@@ -78,6 +97,11 @@ impl Budget {
 }
 
 impl Charge {
+    /// Whether others may have to wait for this request.
+    pub(super) fn holds(&self) -> bool {
+        self.permit.is_some() || self.over.is_some()
+    }
+
     /// What must be added to cover a request of `bytes` bytes, up to one step.
     fn short_of(&self, bytes: usize) -> Option<usize> {
         if self.over.is_some() {
@@ -88,11 +112,39 @@ impl Charge {
         (short > 0).then(|| short.min(STEP_MAX))
     }
 
+    /// Gives back what is charged beyond a request of `bytes` bytes.
+    pub(super) fn shrink(&mut self, bytes: usize) {
+        let keep = bytes.saturating_sub(FREE);
+        if keep == 0 {
+            self.permit = None;
+        } else if let Some(permit) = &mut self.permit
+            && let Some(surplus) = permit.num_permits().checked_sub(keep)
+        {
+            drop(permit.split(surplus));
+        }
+    }
+
     fn add(&mut self, more: OwnedSemaphorePermit) {
         match &mut self.permit {
             Some(permit) => permit.merge(more),
             None => self.permit = Some(more),
         }
+    }
+}
+
+/// Counts a request among those that wait, until it is dropped.
+struct Waits<'a>(&'a AtomicUsize);
+
+impl<'a> Waits<'a> {
+    fn new(waiting: &'a AtomicUsize) -> Waits<'a> {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Waits(waiting)
+    }
+}
+
+impl Drop for Waits<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -132,9 +184,11 @@ mod tests {
             let mut waiting = pin!(budget.cover(&mut second, FREE + 95_000));
             let mut context = Context::from_waker(Waker::noop());
             assert!(waiting.as_mut().poll(&mut context).is_pending(), "one at a time goes over");
+            assert!(budget.is_scarce());
             drop(first);
             waiting.await;
         }
+        assert!(!budget.is_scarce(), "who is covered waits no more");
         drop(second);
         budget.cover(&mut third, FREE + 95_000).await;
         drop(third);

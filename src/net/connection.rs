@@ -27,6 +27,10 @@ use tracing::warn;
 const BUFFER_KEPT: Duration = Duration::from_secs(1);
 /// A request that has begun must get on within this time.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// How often a request that comes in and holds bytes of the budget is looked at.
+const HOLDER_SEEN_EVERY: Duration = Duration::from_secs(1);
+/// What has to come between two such looks, in bytes, while others wait for the budget.
+const HOLDER_BRINGS: u64 = 16 << 10;
 /// How long the peer may take to notice the end.
 const LINGER: Duration = Duration::from_millis(250);
 /// What is read and thrown away meanwhile, in bytes.
@@ -41,10 +45,18 @@ pub(super) struct Life<H> {
     owed: Owed,
     writer: Writer,
     last_activity: Instant,
+    holder: Holder,
     /// The peer sends nothing more.
     ended: bool,
     #[expect(dead_code, reason = "held for its drop")]
     slot: Slot,
+}
+
+/// What was seen of the request that comes in, when it was last looked at as a holder of the budget.
+#[derive(Clone, Copy, Debug)]
+struct Holder {
+    seen_at: Instant,
+    received: u64,
 }
 
 /// Why a connection ends.
@@ -56,6 +68,8 @@ enum End {
     Idle,
     /// A request began and did not get on.
     Stalled,
+    /// A request came in so slowly that others had to wait for the memory it holds.
+    Hoarded,
     /// What came is not the Kafka protocol, or too long.
     Invalid(String),
     /// The broker wants it closed.
@@ -84,6 +98,7 @@ impl<H: Handler> Life<H> {
             reader: Reader::new(service.request_max_bytes),
             writer: Writer::new(service.clock.clone(), service.patience),
             last_activity: service.clock.now(),
+            holder: Holder { seen_at: service.clock.now(), received: 0 },
             connection: Arc::new(connection),
             owed: Owed::default(),
             ended: false,
@@ -234,17 +249,41 @@ impl<H: Handler> Life<H> {
         } else {
             self.service.idle_max
         };
-        self.last_activity.plus(patience)
+        let deadline = self.last_activity.plus(patience);
+        if self.reader.holds_budget() {
+            return deadline.min(self.holder.seen_at.max(self.last_activity).plus(HOLDER_SEEN_EVERY));
+        }
+        deadline
+    }
+
+    /// Whether the peer brings next to nothing while others wait for the memory that its request holds.
+    fn hoards(&mut self, now: Instant) -> bool {
+        let before =
+            std::mem::replace(&mut self.holder, Holder { seen_at: now, received: self.reader.received() });
+        let waited = self.reader.take_waited();
+        self.reader.holds_budget()
+            && !waited
+            && !self.has_whole_request()
+            && self.service.budget.is_scarce()
+            && self.holder.received - before.received < HOLDER_BRINGS
     }
 
     /// The alarm: nothing may have happened for a while.
     fn quiet(&mut self, now: Instant) -> Option<End> {
+        if self.hoards(now) {
+            return Some(End::Hoarded);
+        }
         if !self.owed.is_empty() {
             if self.ended && now.since(self.last_activity) >= self.service.idle_max.min(STALLED_AFTER) {
                 // It may have closed only its own side, but an answer that takes this long has nobody to read it.
                 return Some(End::Peer);
             }
             // A connection with a request in flight is not idle.
+            self.last_activity = now;
+            return None;
+        }
+        if self.reader.waits_for_budget() {
+            // It is the broker that keeps the peer waiting.
             self.last_activity = now;
             return None;
         }
@@ -274,6 +313,10 @@ impl<H: Handler> Life<H> {
             End::Stalled => {
                 metrics.closed_invalid.inc();
                 info!(%peer, %listener, "closed connection whose request did not get on");
+            }
+            End::Hoarded => {
+                metrics.closed_invalid.inc();
+                info!(%peer, %listener, "closed connection whose request came too slowly while others waited for memory");
             }
             End::Invalid(reason) => {
                 metrics.closed_invalid.inc();

@@ -16,6 +16,9 @@ const ROOM_MAX: usize = (1 << 20) + (64 << 10);
 /// Room for many small requests at once.
 const ROOM_SMALL_MAX: usize = 256 << 10;
 
+/// Room while the budget is short.
+const ROOM_SHORT: usize = 64 << 10;
+
 /// What [`Reader::fill`] brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filled {
@@ -35,13 +38,27 @@ pub(super) struct Reader {
     room: usize,
     /// What the request in the buffer has been charged.
     charge: Charge,
+    /// Waiting for the budget, not for the peer.
+    waits: bool,
+    /// Has waited so since [`Reader::take_waited`].
+    waited: bool,
+    /// Bytes that have come in all.
+    received: u64,
     limit: usize,
 }
 
 impl Reader {
     /// A reader that refuses requests longer than `limit` bytes.
     pub(super) fn new(limit: usize) -> Reader {
-        Reader { buffer: BytesMut::new(), room: ROOM_MIN, charge: Charge::default(), limit }
+        Reader {
+            buffer: BytesMut::new(),
+            room: ROOM_MIN,
+            charge: Charge::default(),
+            waits: false,
+            waited: false,
+            received: 0,
+            limit,
+        }
     }
 
     /// The API key of the next request, when all of it is here.
@@ -75,20 +92,20 @@ impl Reader {
         let missing = frame::missing(&self.buffer, self.limit)
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         if missing == 0 {
-            let length = self.first_length();
-            budget.cover(&mut self.charge, length).await;
+            self.cover(budget, self.first_length()).await;
             return Ok(Filled::Covered);
         }
-        let room = if self.buffer.is_empty() {
-            self.room
-        } else {
-            // At most double what has come, beyond a room that anybody gets.
-            missing.min(ROOM_MAX.max(self.buffer.len()))
+        let received = loop {
+            // What is charged is what has come: a peer that sends nothing holds nothing for it.
+            stream.readable().await?;
+            let room = self.cover_room(missing, budget).await;
+            let received = stream.read_now(&mut self.buffer, room).await?;
+            self.charge.shrink(self.buffer.len());
+            if let Some(received) = received {
+                break received;
+            }
         };
-        if self.buffer.len() > FREE {
-            budget.cover(&mut self.charge, self.buffer.len().saturating_add(room)).await;
-        }
-        let received = stream.read_into(&mut self.buffer, room).await?;
+        self.received = self.received.saturating_add(u64::try_from(received).unwrap_or(u64::MAX));
         if self.buffer.len() == self.buffer.capacity() {
             self.room = self.room.max(self.room.saturating_mul(2).min(ROOM_SMALL_MAX));
         }
@@ -109,6 +126,56 @@ impl Reader {
         let room = if self.buffer.is_empty() { ROOM_MIN } else { FREE };
         let received = stream.read_into(&mut self.buffer, room).await?;
         Ok(if received == 0 { Filled::End } else { Filled::Bytes(received) })
+    }
+
+    /// The room for what comes next, when the budget covers it: as much as a request like the last one or the rest
+    /// of this one may want, or less where the budget is short.
+    async fn cover_room(&mut self, missing: usize, budget: &Budget) -> usize {
+        let held = self.buffer.len();
+        let wanted = if held == 0 {
+            self.room
+        } else {
+            // At most double what has come, beyond a room that anybody gets.
+            missing.min(ROOM_MAX.max(held))
+        };
+        if budget.try_cover(&mut self.charge, held.saturating_add(wanted)) {
+            return wanted;
+        }
+        if held < FREE {
+            return wanted.min(FREE - held);
+        }
+        let least = missing.min(ROOM_SHORT);
+        self.cover(budget, held.saturating_add(least)).await;
+        least
+    }
+
+    async fn cover(&mut self, budget: &Budget, bytes: usize) {
+        if budget.try_cover(&mut self.charge, bytes) {
+            return;
+        }
+        (self.waits, self.waited) = (true, true);
+        budget.cover(&mut self.charge, bytes).await;
+        self.waits = false;
+    }
+
+    /// Whether the request that comes in holds bytes of the budget.
+    pub(super) fn holds_budget(&self) -> bool {
+        self.charge.holds()
+    }
+
+    /// Whether it is the budget that the next bytes wait for, and not the peer.
+    pub(super) fn waits_for_budget(&self) -> bool {
+        self.waits
+    }
+
+    /// Whether that was so at any time since the last call.
+    pub(super) fn take_waited(&mut self) -> bool {
+        std::mem::replace(&mut self.waited, self.waits)
+    }
+
+    /// Bytes that [`Reader::fill`] has brought in all.
+    pub(super) fn received(&self) -> u64 {
+        self.received
     }
 
     /// Whether a request has begun and is not whole.

@@ -250,3 +250,60 @@ async fn half_a_request_holds_no_more_than_came() {
         "what the halves are charged stays near what came"
     );
 }
+
+#[tokio::test]
+async fn who_keeps_others_waiting_for_memory_and_sends_nothing_is_closed_at_once() {
+    let clock = SimClock::new();
+    let settings = [("socket.request.max.bytes", "1000000"), ("queued.max.request.bytes", "1000000")];
+    let world = World::start_with(&settings, Clock::Sim(clock.clone())).await;
+    let mut halves = Vec::new();
+    for _ in 0..50 {
+        let mut client = world.connect().await;
+        let mut bytes = 900_000u32.to_be_bytes().to_vec();
+        bytes.extend([0; 40_000]);
+        client.stream.write_all(&[Bytes::from(bytes)], After::Flush).await.unwrap();
+        halves.push(client);
+    }
+    let mut good = world.connect().await;
+    good.send(request(OTHER, 1, &[0; 500_000])).await;
+    let mut answer = std::pin::pin!(good.id());
+    let mut waited = Duration::ZERO;
+    loop {
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        if let std::task::Poll::Ready(id) =
+            std::future::poll_fn(|context| std::task::Poll::Ready(answer.as_mut().poll(context))).await
+        {
+            assert_eq!(id, 1);
+            break;
+        }
+        clock.advance(Duration::from_millis(100));
+        waited += Duration::from_millis(100);
+        assert!(waited < Duration::from_secs(5), "the honest request still waits");
+    }
+    assert!(world.registry.net().closed_invalid.get() > 0, "somebody held more than there is");
+}
+
+#[tokio::test]
+async fn who_waits_for_memory_is_not_blamed_for_sending_nothing() {
+    let clock = SimClock::new();
+    let settings = [("socket.request.max.bytes", "1000000"), ("queued.max.request.bytes", "1000000")];
+    let world = World::start_with(&settings, Clock::Sim(clock.clone())).await;
+    world.fake.hold(&[1]);
+    let mut first = world.connect().await;
+    first.send(request(OTHER, 1, &[0; 990_000])).await;
+    world.fake.until_seen(1).await;
+    let mut second = world.connect().await;
+    second.send(request(OTHER, 2, &[0; 990_000])).await;
+    for _ in 0..120 {
+        for _ in 0..20 {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(Duration::from_millis(500));
+    }
+    world.fake.let_go(1);
+    assert_eq!(first.id().await, 1);
+    assert_eq!(second.id().await, 2);
+    assert_eq!(world.registry.net().closed_invalid.get(), 0);
+}
