@@ -56,7 +56,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
 
 /// Packages that any room may use.
 pub(super) const ANYWHERE: &[&str] =
-    &["arc_swap", "bytes", "indexmap", "parking_lot", "thiserror", "tokio", "tracing", "uuid"];
+    &["arc_swap", "bytes", "parking_lot", "thiserror", "tokio", "tracing", "uuid"];
 
 /// What only `io/` may call.
 pub(super) const ONLY_IN_IO: &[&str] =

@@ -7,6 +7,7 @@ use crate::broker::context::Software;
 use crate::broker::dispatch::is_offered;
 use crate::broker::errors::Refused;
 use crate::cluster::Image;
+use crate::cluster::controller::features::supported;
 use crate::protocol;
 use crate::protocol::RequestHeader;
 use crate::protocol::Response;
@@ -20,10 +21,6 @@ use crate::protocol::versions;
 use crate::protocol::versions::Api;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
-
-/// The features this broker supports in full, with their lowest and highest level. A client may change its ways for
-/// each, so a feature stands here only when all of it works (KIP-584).
-const FEATURES: &[(&str, i16, i16)] = &[("metadata.version", 7, 33)];
 
 /// Answers an ApiVersions request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
@@ -106,20 +103,25 @@ fn bare(error: ErrorCode, api_keys: Vec<ApiRange>) -> Answer {
 
 fn whole(image: &Image) -> Answer {
     let offered = versions::all().iter().filter(|api| is_offered(api.key));
-    let name = StrBytes::from_static_str;
-    let finalized = FEATURES.iter().filter_map(|(feature, ..)| {
-        image.features().get(*feature).map(|level| FinalizedFeature { name: name(feature), level: *level })
+    let supported = supported();
+    let finalized = supported.iter().filter_map(|feature| {
+        let level = *image.features().get(&feature.name)?;
+        Some(FinalizedFeature { name: StrBytes::from_string(feature.name.clone()), level })
     });
     Answer {
         error: ErrorCode::None,
         api_keys: offered.map(range).collect(),
         throttle_time_ms: 0,
-        supported_features: FEATURES
-            .iter()
-            .map(|(feature, min, max)| SupportedFeature { name: name(feature), min: *min, max: *max })
-            .collect(),
+        finalized_features: finalized.collect(),
         // The last offset of the metadata log that the image holds; -1 before the first.
         finalized_features_epoch: image.offset.0 - 1,
-        finalized_features: finalized.collect(),
+        supported_features: supported
+            .into_iter()
+            .map(|feature| SupportedFeature {
+                name: StrBytes::from_string(feature.name),
+                min: feature.level_min,
+                max: feature.level_max,
+            })
+            .collect(),
     }
 }
