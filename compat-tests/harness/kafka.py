@@ -10,6 +10,8 @@ from harness.tools import LOG4J
 class Kafka(Broker):
     """One Apache Kafka node on the same settings and the same data folder."""
 
+    jvm = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+
     def command(self):
         controller = free_port()
         lines = {
@@ -26,9 +28,9 @@ class Kafka(Broker):
         lines.update(self.settings)
         config = self.folder / "kafka.properties"
         config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
-        java = ["java", "-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*"]
+        classes = [f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*"]
         if not (self.data / "meta.properties").exists():
             subprocess.run(
-                java + ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config)],
+                ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] + classes + ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config)],
                 check=True, capture_output=True)
-        return java + ["kafka.Kafka", str(config)]
+        return ["java"] + self.jvm + classes + ["kafka.Kafka", str(config)]

@@ -1,0 +1,111 @@
+"""The brokers that are compared, each on the brokers' core."""
+
+import os
+import resource
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+from bench import settings
+from harness.broker import Broker, free_port
+from harness.kafka import Kafka
+
+COMMON = {"log.retention.check.interval.ms": "5000", "group.initial.rebalance.delay.ms": "0"}
+
+
+def on_broker_core():
+    os.sched_setaffinity(0, {settings.BROKER_CORE})
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+
+
+class Dohle(Broker):
+    """The build of DOHLE_BIN."""
+
+    name = "dohle"
+    binary = os.environ.get("DOHLE_BIN", "")
+
+    def command(self):
+        return [self.binary] + super().command()[1:]
+
+
+class Base(Dohle):
+    """Another build, to compare with."""
+
+    name = "base"
+    binary = os.environ.get("BENCH_BASE_BIN", "")
+
+
+class BenchKafka(Kafka):
+    """Apache Kafka with the options of its own start script."""
+
+    name = "kafka"
+    jvm = ["-Xms1G", "-Xmx1G", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35",
+           "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"]
+
+
+KINDS = {kind.name: kind for kind in (Dohle, Base, BenchKafka)}
+_number = 0
+
+
+def start(name, **extra):
+    """A new broker of that kind in a folder of its own."""
+    global _number
+    _number += 1
+    folder = settings.DIR / f"{name}-{os.getpid()}-{_number}"
+    lines = dict(COMMON, **{key.replace("_", "."): str(value) for key, value in extra.items()})
+    if name == "kafka":
+        # It is frozen while another broker is measured, and must not be taken for dead then.
+        lines["broker.session.timeout.ms"] = "3600000"
+    broker = KINDS[name](folder, free_port(), lines)
+    broker.preexec = on_broker_core
+    return broker.start()
+
+
+def end(broker):
+    """Ends a broker and removes its folder."""
+    broker.kill()
+    shutil.rmtree(broker.folder, ignore_errors=True)
+
+
+def freeze(broker):
+    broker.process.send_signal(signal.SIGSTOP)
+
+
+def thaw(broker):
+    broker.process.send_signal(signal.SIGCONT)
+
+
+def version(name):
+    """What a broker calls itself."""
+    if name == "kafka":
+        jars = sorted((settings.WORK / "java" / "libs").glob("kafka-tools-*.jar"))
+        java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr.splitlines()
+        return f"Apache Kafka {jars[-1].stem.removeprefix('kafka-tools-') if jars else '?'} ({java[0] if java else 'java ?'})"
+    done = subprocess.run([KINDS[name].binary, "--version"], capture_output=True, text=True)
+    return done.stdout.strip().replace("dohle", "Dohle")
+
+
+def open_files(broker):
+    """Descriptors that lead to files of the data folder, and mapped ones."""
+    folder, pid = str(broker.data.resolve()), broker.process.pid
+    count = 0
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            count += os.readlink(link).startswith(folder)
+        except OSError:
+            pass
+    maps = Path(f"/proc/{pid}/maps").read_text()
+    return count, sum(folder in line for line in maps.splitlines())
+
+
+def evict(broker):
+    """Writes the broker's files out and drops them from the page cache."""
+    for path in broker.data.rglob("*.log"):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,42 @@
+"""Produce CPU: large batches by the GiB, small requests by the request."""
+
+from bench.measure import load
+from bench.settings import GIB, MIB, SECONDS, sized
+
+RETAINED = {"retention_bytes": GIB, "segment_bytes": 256 * MIB, "file_delete_delay_ms": 1000}
+LARGE = {"records": 900, "bytes": 1024}
+AMOUNT = sized(2 * GIB, 256 * MIB)
+# (label, records, bytes of a value): requests of about 1 KiB and of about 15 KiB.
+SMALL = [("1 KiB", 1, 940), ("15 KiB", 15, 1010)]
+
+
+def large_pass(bench, broker, row="P1"):
+    topic = bench.topic(broker, "large", **RETAINED)
+    return load("produce", broker, row, topic=topic, acks=1, in_flight=4, seconds=30, amount=AMOUNT, **LARGE)
+
+
+def large(bench):
+    """P1: batches of 900 records of 1 KiB, acks=1, one connection, four in flight."""
+
+    def one_pass(broker):
+        report = large_pass(bench, broker)
+        return {"cpu": report["s_per_gib"], "rate": report["mib_per_s"]}
+
+    values = bench.compare(one_pass)
+    bench.figure("P1", "produce 900 x 1 KiB, acks=1: broker CPU", "s/GiB", values["cpu"], ("ratio", 4), digits=3)
+    bench.figure("P1", "produce 900 x 1 KiB, acks=1: rate", "MiB/s", values["rate"], more=True, digits=0)
+
+
+def small(bench):
+    """P2: CPU of a small request, with one and with four in flight."""
+
+    def one_pass(broker):
+        topic = bench.topic(broker, "small", **RETAINED)
+        return {
+            (label, flight): load("produce", broker, "P2", topic=topic, acks=1, in_flight=flight, records=records, bytes=size,
+                                  warm_seconds=0.3, seconds=SECONDS)["us_per_request"]
+            for label, records, size in SMALL for flight in (1, 4)
+        }
+
+    for (label, flight), values in bench.compare(one_pass).items():
+        bench.figure("P2", f"produce {label}, {flight} in flight: broker CPU", "us/request", values, ("ratio", 4), digits=1)

@@ -1,0 +1,31 @@
+"""compat-tests/bench/run measures: two rows in their smallest form give figures, and a table of them."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+RUN = Path(__file__).resolve().parents[1] / "bench" / "run"
+PEER = "kafka" if os.environ.get("COMPAT_BROKER") == "kafka" else "dohle"
+
+
+def test_two_rows_give_figures_and_a_table(folder):
+    docs = folder / "table.md"
+    settings = {"BENCH_QUICK": "1", "BENCH_PEERS": PEER, "BENCH_SECONDS": "0.3", "BENCH_DIR": str(folder / "data"), "BENCH_DOCS": str(docs)}
+    cores = sorted(os.sched_getaffinity(0))
+    settings["BENCH_CORES"] = f"{cores[0]} {cores[-1]}"
+    done = subprocess.run([str(RUN), "P1", "P4"], env={**os.environ, **settings}, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    figures = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [figure["row"] for figure in figures] == ["P1", "P1", "P4", "P4", "P4"], figures
+    for figure in figures:
+        assert figure["peers"][PEER]["median"] > 0, figure
+        assert figure["ratio"] is None, "there is nobody to compare with"
+    table = [line for line in docs.read_text().splitlines() if line.startswith("| P")]
+    assert len(table) == len(figures), table
+    assert not (folder / "data").exists(), "the brokers' data is removed"
+
+
+def test_an_unknown_row_is_named(folder):
+    done = subprocess.run([str(RUN), "P1", "P99"], env={**os.environ, "BENCH_DIR": str(folder)}, capture_output=True, text=True, timeout=500)
+    assert done.returncode != 0 and "P99" in done.stderr and not done.stdout, done
