@@ -5,6 +5,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 from bench import settings
@@ -87,6 +88,11 @@ def version(name):
     return done.stdout.strip().replace("dohle", "Dohle")
 
 
+def cpu_seconds(broker):
+    """CPU seconds of the broker's process since exec, those of ended threads too."""
+    return time.clock_gettime((~broker.process.pid << 3) | 2)
+
+
 def open_files(broker):
     """Descriptors that lead to files of the data folder, and mapped ones."""
     folder, pid = str(broker.data.resolve()), broker.process.pid
@@ -100,9 +106,9 @@ def open_files(broker):
     return count, sum(folder in line for line in maps.splitlines())
 
 
-def evict(broker):
-    """Writes the broker's files out and drops them from the page cache."""
-    for path in broker.data.rglob("*.log"):
+def evict(broker, topic):
+    """Writes a topic's segments out and drops them from the page cache."""
+    for path in broker.data.glob(f"{topic}-*/*.log"):
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -69,9 +69,14 @@ class Broker:
         config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
         return [os.environ["DOHLE_BIN"], "--config", str(config)]
 
-    def start(self):
+    def spawn(self):
+        """Starts the process and does not wait for it."""
+        command = self.command()
         self.log = open(self.folder / "broker.log", "ab")
-        self.process = subprocess.Popen(self.command(), stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.preexec)
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self.preexec)
+
+    def start(self):
+        self.spawn()
         limit = time.monotonic() + 60
         while not answers(self.port):
             assert self.process.poll() is None, f"the broker ended: {self.log_tail()}"

@@ -62,7 +62,12 @@ impl Args {
             let value = words.next().ok_or_else(|| format!("{name} has no value"))?;
             args.set(&name, &value)?;
         }
-        if args.topics == 0 || args.partitions == 0 || args.connections == 0 || args.in_flight == 0 || args.records == 0 {
+        if args.topics == 0
+            || args.partitions == 0
+            || args.connections == 0
+            || args.in_flight == 0
+            || args.records == 0
+        {
             return Err("counts start at one".into());
         }
         Ok(args)

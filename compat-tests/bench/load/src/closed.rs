@@ -21,8 +21,10 @@ pub fn produce(args: &Args) -> Result<String> {
         if mine.is_empty() {
             mine.push(&places[number % places.len()]);
         }
-        let frames: Vec<Vec<u8>> =
-            mine.iter().map(|(topic, partition)| wire::produce(args.acks, topic, &[(*partition, &batch)])).collect();
+        let frames: Vec<Vec<u8>> = mine
+            .iter()
+            .map(|(topic, partition)| wire::produce(args.acks, topic, &[(*partition, &batch)]))
+            .collect();
         let conn = Conn::open(&args.boot)?;
         let (size, in_flight) = (batch.len(), args.in_flight);
         workers.push(Box::new(move |meter| keep_sending(conn, &frames, size, in_flight, meter)));
@@ -30,7 +32,13 @@ pub fn produce(args: &Args) -> Result<String> {
     meter::run(args, workers)
 }
 
-fn keep_sending(mut conn: Conn, frames: &[Vec<u8>], size: usize, in_flight: usize, meter: &Meter) -> Result<Histogram> {
+fn keep_sending(
+    mut conn: Conn,
+    frames: &[Vec<u8>],
+    size: usize,
+    in_flight: usize,
+    meter: &Meter,
+) -> Result<Histogram> {
     let mut durations = Histogram::default();
     let mut sent = VecDeque::with_capacity(in_flight);
     let mut next = frames.iter().cycle();

@@ -71,7 +71,9 @@ impl Conn {
                 Ok(0) => return Err("the broker closed the connection".into()),
                 Ok(count) => self.end += count,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Err("no answer for 120 seconds".into()),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    return Err("no answer for 120 seconds".into());
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -14,7 +14,8 @@ pub fn run(args: &Args) -> Result<String> {
     let opening = now_ns();
     let mut held = Vec::with_capacity(args.connections);
     for number in 0..args.connections {
-        let mut conn = Conn::open(&args.boot).map_err(|error| format!("after {number} connections: {error}"))?;
+        let mut conn =
+            Conn::open(&args.boot).map_err(|error| format!("after {number} connections: {error}"))?;
         if args.hello {
             conn.call(&hello)?;
         }

@@ -55,11 +55,14 @@ pub fn run(args: &Args) -> Result<String> {
         };
         let reader = scope.spawn(move || guard(consume(consumer, args, starts, plan)));
         let answers = scope.spawn(move || guard(take_answers(producer, to_answer, permit)));
-        let writer = scope.spawn(move || guard(send_on_time(sender, args, plan, sent, permits).map(|()| Histogram::default())));
+        let writer = scope.spawn(move || {
+            guard(send_on_time(sender, args, plan, sent, permits).map(|()| Histogram::default()))
+        });
         sleep_until(plan.first + plan.gap * plan.warm);
         let (cpu, own, from) = (cpu_seconds(args.pid)?, own_cpu_seconds()?, now_ns());
         writer.join().map_err(|_| "the sender panicked")??;
-        let (cpu, own, seconds) = (cpu_seconds(args.pid)? - cpu, own_cpu_seconds()? - own, (now_ns() - from) as f64 / 1e9);
+        let (cpu, own, seconds) =
+            (cpu_seconds(args.pid)? - cpu, own_cpu_seconds()? - own, (now_ns() - from) as f64 / 1e9);
         let acked = answers.join().map_err(|_| "the reader of answers panicked")??;
         let seen = reader.join().map_err(|_| "the consumer panicked")??;
         let measured = plan.total - plan.warm;
@@ -103,7 +106,8 @@ fn send_on_time(
             next += 1;
         }
         let batches = build_due(&mut due, args.bytes, plan);
-        let parts: Vec<(i32, &[u8])> = batches.iter().map(|(partition, batch)| (*partition, batch.as_slice())).collect();
+        let parts: Vec<(i32, &[u8])> =
+            batches.iter().map(|(partition, batch)| (*partition, batch.as_slice())).collect();
         let frame = wire::produce(args.acks, &args.topic, &parts);
         sent.send(times)?;
         to.write_all(&frame)?;
@@ -149,7 +153,8 @@ fn consume(mut conn: Conn, args: &Args, starts: Vec<i64>, plan: &Plan) -> Result
     let mut seen = Histogram::default();
     let mut offsets = starts;
     let mut session = (0, 0);
-    let mut moved: Vec<(i32, i64)> = offsets.iter().enumerate().map(|(partition, offset)| (partition as i32, *offset)).collect();
+    let mut moved: Vec<(i32, i64)> =
+        offsets.iter().enumerate().map(|(partition, offset)| (partition as i32, *offset)).collect();
     let limit = plan.first + plan.gap * plan.total + DRAIN_NS;
     while plan.received.load(Relaxed) < plan.total && now_ns() < limit && !plan.stop.load(Relaxed) {
         let ask = wire::fetch(&wire::Fetch {
@@ -165,9 +170,12 @@ fn consume(mut conn: Conn, args: &Args, starts: Vec<i64>, plan: &Plan) -> Result
         let now = now_ns();
         let id = wire::fetched(answer, |one| {
             if one.error != 0 {
-                return Err(format!("fetch from partition {}: error code {}", one.partition, one.error).into());
+                return Err(
+                    format!("fetch from partition {}: error code {}", one.partition, one.error).into()
+                );
             }
-            let offset = offsets.get_mut(one.partition as usize).ok_or("a partition that was not asked for")?;
+            let offset =
+                offsets.get_mut(one.partition as usize).ok_or("a partition that was not asked for")?;
             for (_, after, bytes) in batch::walk(one.records) {
                 batch::values(bytes, |value| note(value, now, plan, &mut seen))?;
                 *offset = after;
@@ -179,14 +187,17 @@ fn consume(mut conn: Conn, args: &Args, starts: Vec<i64>, plan: &Plan) -> Result
         })?;
         session = (id, if id == 0 { -1 } else { session.1 + 1 });
         if id == 0 {
-            moved = offsets.iter().enumerate().map(|(partition, offset)| (partition as i32, *offset)).collect();
+            moved =
+                offsets.iter().enumerate().map(|(partition, offset)| (partition as i32, *offset)).collect();
         }
     }
     Ok(seen)
 }
 
 fn note(value: &[u8], now: u64, plan: &Plan, seen: &mut Histogram) {
-    let number = |from: usize| value.get(from..from + 8).and_then(|eight| eight.try_into().ok()).map(u64::from_be_bytes);
+    let number = |from: usize| {
+        value.get(from..from + 8).and_then(|eight| eight.try_into().ok()).map(u64::from_be_bytes)
+    };
     if let (Some(at), Some(measured)) = (number(0), number(8)) {
         plan.received.fetch_add(1, Relaxed);
         if measured == 1 {

@@ -12,7 +12,8 @@ const LIMIT_NS: u64 = 300_000_000_000;
 
 /// Creates the topics unless they exist, and waits until every partition has a leader that answers.
 pub fn create(args: &Args) -> Result<String> {
-    let configs: Vec<(&str, &str)> = args.configs.split(',').filter_map(|pair| pair.split_once('=')).collect();
+    let configs: Vec<(&str, &str)> =
+        args.configs.split(',').filter_map(|pair| pair.split_once('=')).collect();
     let mut conn = Conn::open(&args.boot)?;
     let start = now_ns();
     for number in 0..args.topics {
