@@ -12,6 +12,8 @@ from pathlib import Path
 
 from bench import peers, settings
 
+# Modes whose broker grows the page cache.
+WRITING = {"produce", "pair", "latency"}
 _perf_number = 0
 
 
@@ -22,6 +24,8 @@ def load(mode, broker, record=None, **options):
         command += ["--boot", broker.bootstrap, "--pid", str(broker.process.pid)]
     for name, value in options.items():
         command += ["--" + name.replace("_", "-"), str(value)]
+    if mode in WRITING:
+        subprocess.run([str(settings.LOAD), "touch", "--path", str(settings.DIR), "--amount", str(settings.TOUCHED)], check=True, capture_output=True)
     with perf(record, broker):
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

@@ -11,8 +11,8 @@ def run(bench):
     """One and four producers, each with a consumer of its partition; batches of 900 x 1 KiB, acks=1."""
 
     def one_pass(broker):
-        # What nobody has read must not be deleted: keep more than one pass.
-        topic = bench.topic(broker, "pair", partitions=4, retention_bytes=AMOUNT, segment_bytes=256 * MIB, file_delete_delay_ms=1000)
+        # What nobody has read must not be deleted: the reader may be this far behind.
+        topic = bench.topic(broker, "pair", partitions=4, retention_bytes=256 * MIB, segment_bytes=64 * MIB, file_delete_delay_ms=100)
         found = {}
         for connections in (1, 4):
             report = load("pair", broker, "P5", topic=topic, partitions=4, connections=connections, acks=1, in_flight=4,

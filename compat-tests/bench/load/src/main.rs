@@ -18,6 +18,7 @@ mod pair;
 mod process;
 mod sync;
 mod topic;
+mod touch;
 mod wire;
 
 use std::process::ExitCode;
@@ -33,6 +34,7 @@ modes:
   latency  open loop at a fixed --rate: from the planned time of sending to the consumer's receipt
   idle     opens --connections and keeps them for --seconds
   sync     what the disk below --path does: appends of --bytes, each followed by fdatasync
+  touch    writes --amount bytes below --path and removes them, so that the next run finds pages to recycle
 common: --pid (the broker), --warm-seconds, --seconds, --amount (bytes; ends a run early)";
 
 fn main() -> ExitCode {
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         "latency" => latency::run(&args),
         "idle" => idle::run(&args),
         "sync" => sync::run(&args),
+        "touch" => touch::run(&args),
         other => Err(format!("unknown mode {other}\n{USAGE}").into()),
     });
     match done {
