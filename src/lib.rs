@@ -5,6 +5,7 @@
 #[cfg(test)]
 mod tidy;
 
+pub mod admin;
 pub mod base;
 pub mod broker;
 pub mod cli;

@@ -57,11 +57,12 @@ class Broker:
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "4",
             "group.initial.rebalance.delay.ms": "100",
+            "dohle.admin.listeners": "",
         }
         lines.update(pair.split("=", 1) for pair in os.environ.get("COMPAT_SETTINGS", "").split(";") if pair)
         lines.update(self.settings)
         if os.environ.get("COMPAT_BROKER") == "kafka":
-            skip = ("process.roles", "node.id", "listeners", "log.dirs")
+            skip = ("process.roles", "node.id", "listeners", "log.dirs", "dohle.admin.listeners", "dohle.metrics.partitions.max")
             return [str(PEERS / "kafka-broker"), "run", str(self.folder), str(self.port)] + [
                 f"{k}={v}" for k, v in lines.items() if k not in skip
             ]

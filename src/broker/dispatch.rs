@@ -11,6 +11,7 @@ use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
+use crate::metrics;
 use crate::protocol;
 use crate::protocol::RequestHeader;
 use crate::protocol::Response;
@@ -121,7 +122,7 @@ pub(super) fn is_offered(key: i16) -> bool {
 impl Broker {
     /// Handles one request. Never waits and never fails: what is wrong with the frame is in the answer.
     pub fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
-        let began = self.clock.now();
+        let (began, length) = (self.clock.now(), frame.len());
         let mut body = frame;
         let header = match header::parse(&mut body) {
             Ok(header) => header,
@@ -130,6 +131,9 @@ impl Broker {
         let Some(handler) = handler(header.api_key) else {
             return Reply::Now(Answer::close(protocol::Error::UnknownApi(header.api_key).to_string()));
         };
+        if let Some(request) = self.measured(header.api_key) {
+            request.sizes.sized(length);
+        }
         let context = Context { header, connection: Arc::clone(connection) };
         match handler {
             Handler::Now(handle) => {
@@ -164,11 +168,14 @@ impl Broker {
 
     /// Counts a request that ends now and how long it took.
     pub(crate) fn measure(&self, api_key: i16, began: Instant) {
-        let name = versions::api(api_key).map_or("Unknown", |api| api.name);
-        if let Some(request) = self.metrics.request_of(api_key, name) {
-            request.received.inc();
-            request.seconds.observe(self.clock.now().since(began).as_secs_f64());
+        if let Some(request) = self.measured(api_key) {
+            request.times.took(self.clock.now().since(began));
         }
+    }
+
+    fn measured(&self, api_key: i16) -> Option<&metrics::Request> {
+        let name = versions::api(api_key).map_or("Unknown", |api| api.name);
+        self.metrics.request_of(api_key, name)
     }
 }
 

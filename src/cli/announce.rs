@@ -13,6 +13,8 @@ pub(super) struct Announcement {
     /// Each listener's name, what clients are told, and where it listens.
     pub(super) listeners: Vec<(String, HostPort, Vec<SocketAddr>)>,
     pub(super) folders: Vec<PathBuf>,
+    /// Where the metrics are served.
+    pub(super) admin: Vec<SocketAddr>,
 }
 
 impl Announcement {
@@ -33,6 +35,9 @@ impl Announcement {
         }
         for folder in &self.folders {
             line("data", &folder.display().to_string());
+        }
+        if let Some(address) = self.admin.first() {
+            line("metrics", &format!("http://{address}/metrics"));
         }
         if let Some((_, advertised, _)) = self.listeners.first() {
             line("produce", &format!("echo hello | kcat -P -b {advertised} -t demo"));
@@ -62,6 +67,7 @@ mod tests {
                 vec!["127.0.0.1:9092".parse().unwrap(), "[::1]:9092".parse().unwrap()],
             )],
             folders: vec![PathBuf::from("/data")],
+            admin: vec!["127.0.0.1:9644".parse().unwrap()],
         }
         .text();
         let lines: Vec<&str> = text.lines().collect();
@@ -70,6 +76,7 @@ mod tests {
             [
                 "clients  localhost:9092 (PLAINTEXT, listens on 127.0.0.1:9092 and [::1]:9092)",
                 "data     /data",
+                "metrics  http://127.0.0.1:9644/metrics",
                 "produce  echo hello | kcat -P -b localhost:9092 -t demo",
                 "consume  kcat -C -b localhost:9092 -t demo",
                 "ready: [KafkaServer id=7] started; Kafka Server started; Transitioning from RECOVERY to RUNNING",

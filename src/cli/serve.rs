@@ -120,5 +120,6 @@ fn announcement(server: &Server, node_id: i32, folders: &[PathBuf]) -> Announcem
             .iter()
             .map(|folder| std::path::absolute(folder).unwrap_or_else(|_| folder.clone()))
             .collect(),
+        admin: server.admin().to_vec(),
     }
 }

@@ -57,6 +57,17 @@ pub struct HostPort {
     pub port: u16,
 }
 
+impl HostPort {
+    /// Reads `HOST:PORT`; an IPv6 address stands in brackets. `None` when it is something else.
+    pub fn parse(text: &str) -> Option<HostPort> {
+        let (host, port) = text.rsplit_once(':')?;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_host = !host.is_empty() && !host.contains('/') && (bare.is_some() || !host.contains(':'));
+        let port = port.parse().ok().filter(|_| is_host)?;
+        Some(HostPort { host: bare.unwrap_or(host).to_owned(), port })
+    }
+}
+
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.host.contains(':') {
@@ -341,6 +352,18 @@ mod tests {
 
     fn refusal(lines: &[(&str, &str)]) -> String {
         resolve_lines(lines).unwrap_err()
+    }
+
+    #[test]
+    fn a_host_with_a_port_is_read_as_it_is_shown() {
+        for text in ["localhost:9644", "127.0.0.1:0", "[::1]:9644"] {
+            assert_eq!(HostPort::parse(text).unwrap().to_string(), text);
+        }
+        for text in
+            ["", "9644", ":9644", "localhost", "localhost:", "localhost:65536", "::1:9644", "http://a:1"]
+        {
+            assert_eq!(HostPort::parse(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub use keys::{broker_key, broker_keys, client_metrics_keys, group_keys, topic_k
 pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
 pub use load::{LoadError, Loaded, Sources, load};
 pub use server::{
-    FlushAcks, GroupSettings, MetadataSettings, NetworkSettings, OffsetsSettings, ServerConfig,
-    StorageSettings, TopicSettings,
+    AdminSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings, OffsetsSettings,
+    ServerConfig, StorageSettings, TopicSettings,
 };
 pub use topic::{Cleanup, Compression, ThrottledReplicas, TimestampType, TopicConfig};

@@ -5,6 +5,7 @@ use crate::config::define::Definition;
 use crate::config::define::Invalid;
 use crate::config::keys::broker_keys;
 use crate::config::listener;
+use crate::config::listener::HostPort;
 use crate::config::listener::ListenerConfig;
 use crate::config::topic;
 use crate::config::topic::TopicConfig;
@@ -53,6 +54,8 @@ pub struct ServerConfig {
     pub storage: StorageSettings,
     /// The metadata log.
     pub metadata: MetadataSettings,
+    /// What is served over HTTP.
+    pub admin: AdminSettings,
     values: Values,
     host_name: String,
     /// Files that the process may open, once known.
@@ -197,6 +200,17 @@ pub struct MetadataSettings {
     pub snapshot_after_ms: i64,
 }
 
+/// What is served over HTTP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdminSettings {
+    /// `dohle.admin.listeners`; empty for none.
+    pub listeners: Vec<HostPort>,
+    /// Whether somebody set them: a default that is taken must not stop the start.
+    pub chosen: bool,
+    /// `dohle.metrics.partitions.max`: partitions, and topics, that are shown by name.
+    pub partitions_max: usize,
+}
+
 /// Files that are neither connections nor open segments: locks, the metadata log, listeners, indexes being written.
 const OTHER_FILES: i32 = 256;
 
@@ -227,6 +241,7 @@ impl ServerConfig {
             network: network_settings(&values)?,
             storage: storage_settings(&values, node_id),
             metadata: metadata_settings(&values),
+            admin: admin_settings(&values)?,
             values,
             host_name: host_name.to_owned(),
             open_files_limit: None,
@@ -491,6 +506,23 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> StorageSettings {
     }
 }
 
+fn admin_settings(values: &Values) -> Result<AdminSettings, Invalid> {
+    const KEY: &str = "dohle.admin.listeners";
+    let mut listeners = Vec::new();
+    for entry in values.list(KEY) {
+        let address = HostPort::parse(entry).ok_or_else(|| {
+            let message = format!("{KEY} has {entry}, which is not HOST:PORT with a port from 0 to 65535");
+            Invalid::sentence(KEY, entry, message)
+        })?;
+        listeners.push(address);
+    }
+    Ok(AdminSettings {
+        listeners,
+        chosen: values.set(KEY).is_some(),
+        partitions_max: usize::try_from(values.int("dohle.metrics.partitions.max")).unwrap_or(0),
+    })
+}
+
 fn metadata_settings(values: &Values) -> MetadataSettings {
     MetadataSettings {
         segment_bytes: values.int("metadata.log.segment.bytes"),
@@ -563,6 +595,16 @@ mod tests {
     }
 
     #[test]
+    fn the_admin_port_is_on_the_loopback_unless_it_is_set_and_off_when_it_is_empty() {
+        let admin = |lines: &[(&str, &str)]| config(lines).unwrap().admin;
+        let default = admin(&[]);
+        assert_eq!(default.listeners.iter().map(HostPort::to_string).collect::<Vec<_>>(), ["127.0.0.1:9644"]);
+        assert!(!default.chosen);
+        assert!(admin(&[("dohle.admin.listeners", "0.0.0.0:1")]).chosen);
+        assert_eq!(admin(&[("dohle.admin.listeners", "")]).listeners, []);
+    }
+
+    #[test]
     fn what_cannot_work_is_refused_with_one_sentence() {
         let check = |lines: &[(&str, &str)], part: &str| {
             let message = config(lines).unwrap_err();
@@ -576,6 +618,7 @@ mod tests {
         check(&[("queued.max.request.bytes", "1")], "must be larger or equal");
         check(&[("max.connections.per.ip.overrides", "x")], "write HOST:COUNT");
         check(&[("log.dirs", "")], "must not be empty");
+        check(&[("dohle.admin.listeners", "localhost")], "which is not HOST:PORT");
         check(
             &[("log.cleaner.min.compaction.lag.ms", "2"), ("log.cleaner.max.compaction.lag.ms", "1")],
             "lag",

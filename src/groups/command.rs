@@ -2,6 +2,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::TopicId;
+use crate::metrics;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub enum Command {
     Describe(Vec<Arc<str>>),
     /// Show the names and states of groups.
     List(List),
+    /// Count groups and offsets.
+    Count,
     /// These topics no longer exist: their offsets go.
     TopicsDeleted(Vec<(Arc<str>, TopicId)>),
 }
@@ -55,6 +58,8 @@ pub enum Answer {
     Describe(Vec<Option<Described>>),
     /// To [`Command::List`].
     List(Vec<Listed>),
+    /// To [`Command::Count`].
+    Count(metrics::Groups),
     /// To commands without a result.
     Done,
 }

@@ -29,6 +29,7 @@ use crate::groups::offsets::Offsets;
 use crate::groups::record::Record;
 use crate::groups::settings::Settings;
 use crate::groups::show;
+use crate::metrics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -89,6 +90,20 @@ impl Groups {
     #[cfg(test)]
     pub(crate) fn group(&self, id: &str) -> Option<&Arc<Group>> {
         self.groups.get(id)
+    }
+
+    fn counts(&self) -> metrics::Groups {
+        let mut counts = metrics::Groups { offsets: self.offsets.count(), ..metrics::Groups::default() };
+        for group in self.groups.values() {
+            let count = match group.state {
+                State::Empty => &mut counts.empty,
+                State::PreparingRebalance => &mut counts.preparing,
+                State::CompletingRebalance => &mut counts.completing,
+                State::Stable => &mut counts.stable,
+            };
+            *count += 1;
+        }
+        counts
     }
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Group>> {
@@ -296,6 +311,7 @@ impl Machine for Groups {
                 Outcome::answer(ticket, Answer::Describe(ids.iter().map(one).collect()))
             }
             Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
+            Command::Count => Outcome::answer(ticket, Answer::Count(self.counts())),
             Command::TopicsDeleted(topics) => {
                 let mut outcome = Outcome::answer(ticket, Answer::Done);
                 outcome.records = self.offsets.tombstones_of_topics(&topics);

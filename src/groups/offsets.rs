@@ -43,6 +43,11 @@ impl Offsets {
         self.groups.get(group)
     }
 
+    /// How many there are, those of open transactions left out.
+    pub(crate) fn count(&self) -> usize {
+        self.groups.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
+    }
+
     pub(crate) fn has_any(&self, group: &str) -> bool {
         self.groups.contains_key(group)
     }

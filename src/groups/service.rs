@@ -30,6 +30,7 @@ use crate::groups::command::Listed;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
 use crate::io::Clock;
+use crate::metrics;
 use crate::record::Codec;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -253,6 +254,29 @@ impl Service {
             }
         }
         Ok(groups)
+    }
+
+    /// metrics::Groups the groups and offsets coordinated here, without their names.
+    ///
+    /// # Errors
+    /// When a partition is loading or cannot answer.
+    pub async fn count(&self) -> Result<metrics::Groups, ErrorCode> {
+        let mut sum = metrics::Groups::default();
+        for (index, _) in self.runtime.led() {
+            match self.runtime.ask(index, Command::Count).await {
+                Ok(Answer::Count(more)) => {
+                    sum.empty += more.empty;
+                    sum.preparing += more.preparing;
+                    sum.completing += more.completing;
+                    sum.stable += more.stable;
+                    sum.offsets += more.offsets;
+                }
+                // It moved away in this moment; its groups are counted there.
+                Err(coordinator::Error::NotCoordinator) => {}
+                other => return Err(unexpected(other.map_err(code_of))),
+            }
+        }
+        Ok(sum)
     }
 
     /// Deletes the offsets of topics that are gone, in all groups coordinated here.

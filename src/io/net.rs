@@ -9,6 +9,7 @@ use socket2::Domain;
 use socket2::Protocol;
 use socket2::Socket;
 use socket2::Type;
+use std::future::Future;
 use std::future::poll_fn;
 use std::io;
 use std::io::IoSlice;
@@ -16,11 +17,14 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::Context;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::io::AsyncRead;
+use tokio::io::AsyncWrite;
 use tokio::io::Interest;
 use tokio::io::ReadBuf;
 use tokio::net::TcpListener;
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// Parts that go into one system call.
 const PARTS_MAX: usize = 32;
@@ -257,6 +261,59 @@ fn receive(
     // SAFETY: `ReadBuf` vouches for the first `received` bytes of the spare room.
     unsafe { buffer.set_len(length) };
     outcome.map_ok(|()| received)
+}
+
+/// A connection for those who read and write through tokio's own traits, and count how many there are: it holds a
+/// permit, and looks as if the peer had closed it when nothing comes for too long.
+#[derive(Debug)]
+pub struct Guarded {
+    stream: TcpStream,
+    patience: Duration,
+    alarm: Pin<Box<tokio::time::Sleep>>,
+    #[expect(dead_code, reason = "held for its drop")]
+    permit: OwnedSemaphorePermit,
+}
+
+impl Stream {
+    /// Guards the stream; see [`Guarded`].
+    #[allow(clippy::disallowed_methods, reason = "the time of a socket, in the room that has it")]
+    pub fn guarded(self, permit: OwnedSemaphorePermit, patience: Duration) -> Guarded {
+        match self {
+            Stream::Tcp(stream) => {
+                Guarded { stream, patience, alarm: Box::pin(tokio::time::sleep(patience)), permit }
+            }
+        }
+    }
+}
+
+impl AsyncRead for Guarded {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let guarded = self.get_mut();
+        if let Poll::Ready(outcome) = Pin::new(&mut guarded.stream).poll_read(context, buffer) {
+            let next = tokio::time::Instant::now() + guarded.patience;
+            guarded.alarm.as_mut().reset(next);
+            return Poll::Ready(outcome);
+        }
+        guarded.alarm.as_mut().poll(context).map(Ok)
+    }
+}
+
+impl AsyncWrite for Guarded {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
 }
 
 /// All addresses of a name, in the resolver's order; an empty name means all addresses of this machine, and

@@ -3,6 +3,7 @@
 use rustix::process::Resource;
 use rustix::process::Rlimit;
 use std::io;
+use std::time::Duration;
 use tokio::signal::unix::SignalKind;
 use tokio::signal::unix::signal;
 
@@ -44,9 +45,95 @@ pub fn id() -> u32 {
     std::process::id()
 }
 
+/// What this process uses. `None` for what the system does not tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Processor time of all threads.
+    pub cpu: Option<Duration>,
+    /// Seconds from 1970 to the start of the process.
+    pub started: Option<f64>,
+    /// Bytes of memory that are resident.
+    pub resident: Option<u64>,
+    /// Bytes of address space.
+    pub virtual_size: Option<u64>,
+    /// Threads.
+    pub threads: Option<u64>,
+    /// Open files.
+    pub open_files: Option<u64>,
+    /// Files that may be open.
+    pub open_files_max: Option<u64>,
+    /// Bytes that came from disks on behalf of this process.
+    pub disk_read: Option<u64>,
+    /// Bytes that this process had written to disks.
+    pub disk_written: Option<u64>,
+}
+
+/// Looks up what this process uses, in `/proc`.
+pub fn usage() -> Usage {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let (stat, status, io) = (text("/proc/self/stat"), text("/proc/self/status"), text("/proc/self/io"));
+    // The name of the program stands in parentheses and may hold anything; numbers begin behind it with field 3.
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_ascii_whitespace().collect();
+    let field = |number: usize| fields.get(number.checked_sub(3)?)?.parse::<u64>().ok();
+    let seconds = |ticks: u64| ticks_in_seconds(ticks);
+    let cpu = field(14).zip(field(15)).map(|(user, system)| seconds(user.saturating_add(system)));
+    let booted = number_after(&text("/proc/stat"), "btime");
+    let started = field(22)
+        .zip(booted)
+        .map(|(ticks, booted)| Duration::from_secs(booted).saturating_add(seconds(ticks)).as_secs_f64());
+    Usage {
+        cpu,
+        started,
+        resident: number_after(&status, "VmRSS:").map(|kib| kib.saturating_mul(1024)),
+        virtual_size: field(23),
+        threads: field(20),
+        // The listing itself holds one open.
+        open_files: std::fs::read_dir("/proc/self/fd")
+            .ok()
+            .and_then(|files| u64::try_from(files.count().saturating_sub(1)).ok()),
+        open_files_max: rustix::process::getrlimit(Resource::Nofile).current,
+        disk_read: number_after(&io, "read_bytes:"),
+        disk_written: number_after(&io, "write_bytes:")
+            .map(|written| written.saturating_sub(number_after(&io, "cancelled_write_bytes:").unwrap_or(0))),
+    }
+}
+
+/// The number on the line that begins with `label`.
+fn number_after(text: &str, label: &str) -> Option<u64> {
+    let rest = text.lines().find_map(|line| line.strip_prefix(label))?;
+    rest.split_ascii_whitespace().next()?.parse().ok()
+}
+
+fn ticks_in_seconds(ticks: u64) -> Duration {
+    let per_second = rustix::param::clock_ticks_per_second().max(1);
+    let nanos = (ticks % per_second).saturating_mul(1_000_000_000) / per_second;
+    Duration::from_secs(ticks / per_second).saturating_add(Duration::from_nanos(nanos))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_system_tells_what_this_process_uses() {
+        let before = usage();
+        let files: Vec<_> = (0..5).map(|_| std::fs::File::open("/proc/self/status").unwrap()).collect();
+        let after = usage();
+        assert!(after.resident.unwrap() > 1 << 20 && after.virtual_size > after.resident);
+        assert!(after.threads.unwrap() >= 1);
+        assert!(after.cpu >= before.cpu);
+        assert!(after.started.unwrap() > 1_700_000_000.0);
+        assert!(after.open_files.unwrap() >= u64::try_from(files.len()).unwrap());
+        assert!(after.open_files <= after.open_files_max);
+    }
+
+    #[test]
+    fn a_number_is_found_behind_its_label() {
+        let text = "VmSize:\t  100 kB\nVmRSS:\t   7 kB\n";
+        assert_eq!(number_after(text, "VmRSS:"), Some(7));
+        assert_eq!(number_after(text, "Threads:"), None);
+    }
 
     #[test]
     fn the_machine_has_a_name() {

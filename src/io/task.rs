@@ -79,6 +79,15 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// How many workers the current runtime has, and how long they were busy since it started, added up.
+///
+/// Panics when called outside a runtime.
+pub fn busy() -> (usize, std::time::Duration) {
+    let metrics = tokio::runtime::Handle::current().metrics();
+    let workers = metrics.num_workers();
+    (workers, (0..workers).map(|worker| metrics.worker_total_busy_duration(worker)).sum())
+}
+
 /// A running task. Whoever holds it owns it: join it, or abort it.
 #[derive(Debug)]
 #[must_use = "a task without an owner is not allowed"]
@@ -267,6 +276,20 @@ mod tests {
         assert_eq!(tasks.len(), 1);
         tasks.abort_all().await;
         assert!(tasks.is_empty());
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn workers_that_work_were_busy() {
+        let work = spawn("work", async {
+            for _ in 0..1000 {
+                std::hint::black_box((0..10_000).map(std::hint::black_box).sum::<u64>());
+                tokio::task::yield_now().await;
+            }
+        });
+        work.join().await;
+        let (workers, busy) = busy();
+        assert_eq!(workers, 2);
+        assert!(!busy.is_zero());
     }
 
     #[tokio::test]

@@ -312,7 +312,7 @@ fn submit(directory: &Directory, ring: &mut Ring, ops: Vec<WriteOp>) -> Vec<io::
     let before = directory.clock.now();
     let outcomes = ring.run(ops);
     if syncs {
-        directory.metrics.flush_seconds.observe(directory.clock.now().since(before).as_secs_f64());
+        directory.metrics.flush.took(directory.clock.now().since(before));
     }
     outcomes
 }

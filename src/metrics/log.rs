@@ -1,15 +1,20 @@
-//! Measurements of logs.
+//! Measurements of logs and their directories.
 
 use crate::metrics::Counter;
 use crate::metrics::Gauge;
-use crate::metrics::Seconds;
+use crate::metrics::definition::Definition;
+use crate::metrics::family::Family;
+use crate::metrics::family::Page;
+use crate::metrics::family::number;
 use crate::metrics::registry::Collectors;
+use crate::metrics::spread;
+use crate::metrics::spread::Spread;
 
 /// Handles of the logs' measurements.
 #[derive(Clone, Debug)]
 pub struct Log {
     /// How long a sync took.
-    pub flush_seconds: Seconds,
+    pub flush: Spread,
     /// Bytes of batches written.
     pub written_bytes: Counter,
     /// Segments begun.
@@ -20,26 +25,69 @@ pub struct Log {
     pub recovery_cut_bytes: Counter,
     /// Log directories out of use.
     pub offline_directories: Gauge,
+    flush_shown: Definition,
+    offline: Family,
+    total_bytes: Family,
+    free_bytes: Family,
+}
+
+/// What a log directory is like at this moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Directory {
+    /// Where it is.
+    pub path: String,
+    /// Whether it is out of use.
+    pub offline: bool,
+    /// Size of its file system, and what of it may still be filled; in bytes, when they can be told.
+    pub space: Option<(u64, u64)>,
 }
 
 impl Log {
     pub(super) fn new(collectors: &mut Collectors) -> Log {
+        const LABELS: &[&str] = &["logDirectory"];
+        let mut of_directory = |name: &str, help| collectors.looked_up_gauge(name.to_owned(), LABELS, help);
+        let offline = of_directory(
+            "kafka_log_logmanager_logdirectoryoffline",
+            "1 for a log directory out of use, else 0.",
+        );
+        let total_bytes =
+            of_directory("dohle_log_directory_total_bytes", "Size of the directory's file system.");
+        let free_bytes = of_directory(
+            "dohle_log_directory_free_bytes",
+            "What may still be filled of the directory's file system.",
+        );
         Log {
-            flush_seconds: collectors
-                .seconds("kafka_log_logflushstats_logflush_seconds", "How long a sync took.", &[])
-                .with_label_values(&[] as &[&str]),
-            written_bytes: collectors
-                .counter("dohle_log_written_bytes_total", "Bytes of batches written since the start."),
-            segments_rolled: collectors
-                .counter("dohle_log_segments_rolled_total", "Segments begun since the start."),
-            segments_deleted: collectors
-                .counter("dohle_log_segments_deleted_total", "Segments removed since the start."),
+            flush: Spread::times(),
+            flush_shown: collectors.spread(
+                "kafka_log_logflushstats_logflushrateandtimems",
+                &[],
+                "How long a sync took, in milliseconds.",
+            ),
+            written_bytes: collectors.counter("dohle_log_written_bytes_total", "Bytes of batches written."),
+            segments_rolled: collectors.counter("dohle_log_segments_rolled_total", "Segments begun."),
+            segments_deleted: collectors.counter(
+                "dohle_log_segments_deleted_total",
+                "Segments removed by retention or by DeleteRecords.",
+            ),
             recovery_cut_bytes: collectors.counter(
                 "dohle_log_recovery_cut_bytes_total",
-                "Bytes cut from the ends of logs by recovery since the start.",
+                "Bytes cut from the ends of logs by recovery.",
             ),
             offline_directories: collectors
                 .gauge("kafka_log_logmanager_offlinelogdirectorycount", "Log directories out of use."),
+            offline,
+            total_bytes,
+            free_bytes,
         }
+    }
+
+    pub(super) fn show(&self, page: &mut Page, directories: &[Directory]) {
+        spread::show(page, &self.flush_shown, [(&[] as &[&str], &self.flush)]);
+        let labels: Vec<[&str; 1]> = directories.iter().map(|directory| [directory.path.as_str()]).collect();
+        let each = || labels.iter().map(<[&str; 1]>::as_slice).zip(directories);
+        self.offline.show(page, each().map(|(labels, one)| (labels, number(u64::from(one.offline)))));
+        let space = || each().filter_map(|(labels, one)| Some((labels, one.space?)));
+        self.total_bytes.show(page, space().map(|(labels, (total, _))| (labels, number(total))));
+        self.free_bytes.show(page, space().map(|(labels, (_, free))| (labels, number(free))));
     }
 }

@@ -1,23 +1,39 @@
 //! Every measurement, defined once.
 //!
-//! Promises: a name is written in one place only; handles are cheap to clone and to raise; label values come
-//! from closed sets (requests, error codes, listeners), so nothing a client sends can grow memory. Never: reads
-//! the state of a room; rooms raise the handles they are given. Called by: the rooms that measure, and whoever
-//! shows the figures.
+//! Promises: a name is written in one place only; handles are cheap to clone and to raise; label values come from
+//! closed sets (requests, listeners, log directories) or are bounded by a setting (topics and partitions that exist
+//! here), so nothing a client sends can grow memory. Never: reads the state of a room; rooms raise the handles they
+//! are given, and whoever shows the figures brings what is only looked up ([`Observed`]). Called by: the rooms that
+//! measure, and `admin/`, which shows the figures.
 
 mod broker;
+mod cluster;
+mod definition;
+#[cfg(test)]
+mod docs;
+mod family;
+mod groups;
 mod log;
 mod net;
+mod process;
 mod registry;
+mod replica;
+mod spread;
+mod topics;
 
-pub use broker::{Broker, Request};
-pub use log::Log;
-pub use net::Net;
-pub use registry::Registry;
+pub use broker::{Broker, Request, Sessions};
+pub use cluster::Cluster;
+pub use definition::{Definition, Kind};
+pub use groups::Groups;
+pub use log::{Directory, Log};
+pub use net::{Listener, Net};
+pub use process::Process;
+pub use registry::{Observed, Registry};
+pub use replica::{Led, Partition, Replicas};
+pub use spread::Spread;
+pub use topics::{Topics, Traffic};
 
 /// A number that only grows.
 pub type Counter = prometheus::IntCounter;
 /// A number that goes up and down.
 pub type Gauge = prometheus::IntGauge;
-/// A distribution of seconds.
-pub type Seconds = prometheus::Histogram;

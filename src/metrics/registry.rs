@@ -1,58 +1,129 @@
 //! All measurements of one broker.
 
+use crate::metrics::broker;
 use crate::metrics::broker::Broker;
+use crate::metrics::cluster;
+use crate::metrics::definition::Definition;
+use crate::metrics::definition::Kind;
+use crate::metrics::family::Family;
+use crate::metrics::family::Page;
+use crate::metrics::groups;
+use crate::metrics::log;
 use crate::metrics::log::Log;
 use crate::metrics::net::Net;
+use crate::metrics::process;
+use crate::metrics::replica;
+use crate::metrics::topics::Topics;
 use prometheus::core::Collector;
-use prometheus::{HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts};
+use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// Owns every measurement of a broker; each room gets its struct of handles from here.
+/// Owns every measurement of a broker; each room gets its struct of handles from here. Clones share them.
+#[derive(Clone, Debug)]
 pub struct Registry {
-    collectors: Collectors,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    registry: prometheus::Registry,
+    definitions: Vec<Definition>,
     net: Net,
     log: Log,
     broker: Broker,
+    topics: Topics,
+    replicas: replica::Shown,
+    cluster: cluster::Shown,
+    groups: groups::Shown,
+    process: process::Shown,
+}
+
+/// What is not counted but looked up at the moment somebody asks. What is `None` is not shown.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// The process.
+    pub process: process::Process,
+    /// The log directories.
+    pub directories: Vec<log::Directory>,
+    /// What the cluster has agreed on.
+    pub cluster: Option<cluster::Cluster>,
+    /// The partitions here.
+    pub replicas: Option<replica::Replicas>,
+    /// The groups coordinated here.
+    pub groups: Option<groups::Groups>,
+    /// The fetch sessions.
+    pub sessions: Option<broker::Sessions>,
+    /// How many partitions and topics are shown by name.
+    pub partitions_max: usize,
 }
 
 impl Registry {
     /// A fresh set of measurements, all at zero.
     pub fn new() -> Registry {
-        let mut collectors = Collectors { registry: prometheus::Registry::new(), names: BTreeSet::new() };
-        let net = Net::new(&mut collectors);
-        let log = Log::new(&mut collectors);
+        let mut collectors = Collectors { registry: prometheus::Registry::new(), definitions: Vec::new() };
+        let topics = Topics::new(&mut collectors);
         let broker = Broker::new(&mut collectors);
-        Registry { collectors, net, log, broker }
+        let net = Net::new(&mut collectors);
+        let replicas = replica::Shown::new(&mut collectors);
+        let log = Log::new(&mut collectors);
+        let groups = groups::Shown::new(&mut collectors);
+        let cluster = cluster::Shown::new(&mut collectors);
+        let process = process::Shown::new(&mut collectors);
+        let Collectors { registry, definitions } = collectors;
+        let shared =
+            Shared { registry, definitions, net, log, broker, topics, replicas, cluster, groups, process };
+        Registry { shared: Arc::new(shared) }
     }
 
     /// The measurements of connections.
     pub fn net(&self) -> Net {
-        self.net.clone()
+        self.shared.net.clone()
     }
 
     /// The measurements of logs.
     pub fn log(&self) -> Log {
-        self.log.clone()
+        self.shared.log.clone()
     }
 
-    /// The measurements of requests and of what topics take in and give out.
+    /// The measurements of requests.
     pub fn broker(&self) -> Broker {
-        self.broker.clone()
+        self.shared.broker.clone()
+    }
+
+    /// The measurements of topics.
+    pub fn topics(&self) -> Topics {
+        self.shared.topics.clone()
+    }
+
+    /// What each measurement is, by subject.
+    pub fn definitions(&self) -> &[Definition] {
+        &self.shared.definitions
     }
 
     /// The names of all measurements.
     pub fn names(&self) -> BTreeSet<String> {
-        self.collectors.names.clone()
+        self.shared.definitions.iter().map(|definition| definition.name.clone()).collect()
     }
 
     /// All measurements in Prometheus' text form, version 0.0.4.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        let families = self.collectors.registry.gather();
-        prometheus::TextEncoder::new()
-            .encode_utf8(&families, &mut text)
-            .expect("a gathered measurement has a name and a type");
-        text
+    pub fn text(&self, observed: &Observed) -> String {
+        let mut page = Page::default();
+        page.extend(self.shared.registry.gather());
+        self.shared.topics.show(&mut page, observed.partitions_max);
+        self.shared.broker.show(&mut page, observed.sessions);
+        self.shared.log.show(&mut page, &observed.directories);
+        if let Some(replicas) = &observed.replicas {
+            self.shared.replicas.show(&mut page, replicas, observed.partitions_max);
+        }
+        if let Some(cluster) = &observed.cluster {
+            self.shared.cluster.show(&mut page, cluster);
+        }
+        if let Some(groups) = &observed.groups {
+            self.shared.groups.show(&mut page, groups);
+        }
+        self.shared.process.show(&mut page, &observed.process);
+        page.text()
     }
 }
 
@@ -62,34 +133,90 @@ impl Default for Registry {
     }
 }
 
-/// Makes measurements and remembers their names.
+/// Makes measurements and remembers what they are.
 pub(super) struct Collectors {
     registry: prometheus::Registry,
-    names: BTreeSet<String>,
+    definitions: Vec<Definition>,
 }
 
 impl Collectors {
-    pub(super) fn counter(&mut self, name: &str, help: &str) -> IntCounter {
+    pub(super) fn counter(&mut self, name: &str, help: &'static str) -> IntCounter {
+        self.define(name.to_owned(), Kind::Counter, &[], help);
         self.keep(IntCounter::new(name, help).expect("the name of a counter is well formed"))
     }
 
-    pub(super) fn counters(&mut self, name: &str, help: &str, labels: &[&str]) -> IntCounterVec {
-        let counters = IntCounterVec::new(Opts::new(name, help), labels);
+    pub(super) fn counters(
+        &mut self,
+        name: String,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> IntCounterVec {
+        let counters = IntCounterVec::new(Opts::new(&name, help), labels);
+        self.define(name, Kind::Counter, labels, help);
         self.keep(counters.expect("the name and the labels of a counter are well formed"))
     }
 
-    pub(super) fn gauge(&mut self, name: &str, help: &str) -> IntGauge {
+    pub(super) fn gauge(&mut self, name: &str, help: &'static str) -> IntGauge {
+        self.define(name.to_owned(), Kind::Gauge, &[], help);
         self.keep(IntGauge::new(name, help).expect("the name of a gauge is well formed"))
     }
 
-    pub(super) fn seconds(&mut self, name: &str, help: &str, labels: &[&str]) -> HistogramVec {
-        let buckets = prometheus::exponential_buckets(0.000_1, 4.0, 10).expect("the buckets ascend");
-        let histogram = HistogramVec::new(HistogramOpts::new(name, help).buckets(buckets), labels);
-        self.keep(histogram.expect("the name and the labels of a histogram are well formed"))
+    pub(super) fn gauges(
+        &mut self,
+        name: String,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> IntGaugeVec {
+        let gauges = IntGaugeVec::new(Opts::new(&name, help), labels);
+        self.define(name, Kind::Gauge, labels, help);
+        self.keep(gauges.expect("the name and the labels of a gauge are well formed"))
+    }
+
+    /// A distribution that the room keeps itself, see [`super::spread`].
+    pub(super) fn spread(
+        &mut self,
+        name: &str,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> Definition {
+        self.define(name.to_owned(), Kind::Histogram, labels, help)
+    }
+
+    /// A counter whose values are looked up when somebody asks.
+    pub(super) fn looked_up_counter(
+        &mut self,
+        name: String,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> Family {
+        Family::new(self.define(name, Kind::Counter, labels, help))
+    }
+
+    /// A gauge whose values are looked up when somebody asks.
+    pub(super) fn looked_up_gauge(
+        &mut self,
+        name: String,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> Family {
+        Family::new(self.define(name, Kind::Gauge, labels, help))
+    }
+
+    fn define(
+        &mut self,
+        name: String,
+        kind: Kind,
+        labels: &'static [&'static str],
+        help: &'static str,
+    ) -> Definition {
+        let known = self.definitions.iter().any(|definition| definition.name == name);
+        assert!(!known, "every measurement is defined once: {name}");
+        let definition = Definition { name, kind, labels, help };
+        self.definitions.push(definition.clone());
+        definition
     }
 
     fn keep<C: Collector + Clone + 'static>(&mut self, collector: C) -> C {
-        self.names.extend(collector.desc().iter().map(|desc| desc.fq_name.clone()));
         let registered = self.registry.register(Box::new(collector.clone()));
         registered.expect("every measurement is registered once under its own name");
         collector
@@ -99,25 +226,36 @@ impl Collectors {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn what_is_raised_is_shown_under_its_name() {
         let registry = Registry::new();
-        registry.net().connections.set(3);
-        registry.broker().request("Produce").received.inc();
-        let text = registry.text();
-        assert!(text.contains("\nkafka_server_socket_server_metrics_connection_count 3\n"), "{text}");
-        assert!(
-            text.contains("kafka_network_requestmetrics_requests_total{request=\"Produce\"} 1"),
-            "{text}"
-        );
+        registry.net().listener("PLAINTEXT").connections.set(3);
+        let broker = registry.broker();
+        broker.request_of(0, "Produce").unwrap().times.took(Duration::from_millis(1));
+        let text = registry.text(&Observed::default());
+        for line in [
+            "kafka_server_socket_server_metrics_connection_count{listener=\"PLAINTEXT\"} 3",
+            "kafka_network_requestmetrics_requests_total{request=\"Produce\"} 1",
+            "kafka_network_requestmetrics_totaltimems_sum{request=\"Produce\"} 1",
+        ] {
+            assert!(text.lines().any(|shown| shown == line), "{line} is missing in\n{text}");
+        }
         assert!(registry.names().contains("kafka_network_requestmetrics_requests_total"));
     }
 
     #[test]
     fn two_brokers_in_one_process_count_apart() {
         let (one, other) = (Registry::new(), Registry::new());
-        one.net().accepted.inc();
-        assert_eq!(other.net().accepted.get(), 0);
+        one.net().listener("A").accepted.inc();
+        assert_eq!(other.net().listener("A").accepted.get(), 0);
+    }
+
+    #[test]
+    fn every_measurement_says_what_it_means_in_one_sentence() {
+        for definition in Registry::new().definitions() {
+            assert!(definition.help.ends_with('.') && !definition.help.contains('\n'), "{}", definition.name);
+        }
     }
 }

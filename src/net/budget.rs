@@ -3,6 +3,9 @@
 //! A request is charged as it comes, so many can hold a part and wait for more. Lest they wait for each other, one of
 //! them at a time goes over the budget: it comes in whole, is answered, and gives back what it holds.
 
+use crate::metrics;
+use crate::metrics::Counter;
+use crate::metrics::Gauge;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -23,12 +26,18 @@ pub(super) struct Budget {
     over: Arc<Semaphore>,
     /// How many requests wait for bytes.
     waiting: Arc<AtomicUsize>,
+    /// What is held at this moment.
+    used: Gauge,
+    /// Requests that had to wait.
+    waited: Counter,
 }
 
 /// Bytes taken from the budget; given back when dropped.
 #[derive(Debug, Default)]
 pub(super) struct Charge {
     permit: Option<OwnedSemaphorePermit>,
+    /// Shows what is held, as long as it is.
+    used: Option<Gauge>,
     /// This request may take what it needs.
     over: Option<OwnedSemaphorePermit>,
 }
@@ -36,13 +45,20 @@ pub(super) struct Charge {
 impl Budget {
     /// A budget of this many bytes. Without a limit of the user's (-1) it is that of one request of the largest
     /// size, and never less: a single request always fits.
-    pub(super) fn new(queued_max_request_bytes: i64, request_max_bytes: usize) -> Budget {
+    pub(super) fn new(
+        queued_max_request_bytes: i64,
+        request_max_bytes: usize,
+        metrics: &metrics::Net,
+    ) -> Budget {
         let wanted = usize::try_from(queued_max_request_bytes).unwrap_or(0);
         let bytes = wanted.max(request_max_bytes).min(Semaphore::MAX_PERMITS);
+        metrics.memory_limit.set(i64::try_from(bytes).unwrap_or(i64::MAX));
         Budget {
             left: Arc::new(Semaphore::new(bytes)),
             over: Arc::new(Semaphore::new(1)),
             waiting: Arc::default(),
+            used: metrics.memory_used.clone(),
+            waited: metrics.memory_waits.clone(),
         }
     }
 
@@ -52,19 +68,22 @@ impl Budget {
         while let Some(step) = charge.short_of(bytes) {
             let wide = u32::try_from(step).expect("a step is at most a GiB");
             if let Ok(permit) = Arc::clone(&self.left).try_acquire_many_owned(wide) {
-                charge.add(permit);
+                charge.add(permit, &self.used);
                 continue;
             }
-            waits.get_or_insert_with(|| Waits::new(&self.waiting));
+            waits.get_or_insert_with(|| {
+                self.waited.inc();
+                Waits::new(&self.waiting)
+            });
             let more = Arc::clone(&self.left).acquire_many_owned(wide);
             if charge.permit.is_none() {
                 // Nobody waits for what this request holds.
-                charge.add(more.await.expect("the budget is never closed"));
+                charge.add(more.await.expect("the budget is never closed"), &self.used);
                 continue;
             }
             tokio::select! {
                 biased;
-                permit = more => charge.add(permit.expect("the budget is never closed")),
+                permit = more => charge.add(permit.expect("the budget is never closed"), &self.used),
                 over = Arc::clone(&self.over).acquire_owned() => {
                     charge.over = Some(over.expect("the budget is never closed"));
                 }
@@ -77,7 +96,7 @@ impl Budget {
         while let Some(step) = charge.short_of(bytes) {
             let wide = u32::try_from(step).expect("a step is at most a GiB");
             match Arc::clone(&self.left).try_acquire_many_owned(wide) {
-                Ok(permit) => charge.add(permit),
+                Ok(permit) => charge.add(permit, &self.used),
                 Err(_) => return false,
             }
         }
@@ -114,7 +133,7 @@ impl Charge {
 
     /// Gives back what is charged beyond a request of `bytes` bytes.
     pub(super) fn shrink(&mut self, bytes: usize) {
-        let keep = bytes.saturating_sub(FREE);
+        let (keep, before) = (bytes.saturating_sub(FREE), self.held());
         if keep == 0 {
             self.permit = None;
         } else if let Some(permit) = &mut self.permit
@@ -122,9 +141,20 @@ impl Charge {
         {
             drop(permit.split(surplus));
         }
+        if let Some(used) = &self.used {
+            used.sub(before - self.held());
+        }
     }
 
-    fn add(&mut self, more: OwnedSemaphorePermit) {
+    /// The bytes it holds, for the figures.
+    fn held(&self) -> i64 {
+        let held = self.permit.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        i64::try_from(held).unwrap_or(i64::MAX)
+    }
+
+    fn add(&mut self, more: OwnedSemaphorePermit, used: &Gauge) {
+        used.add(i64::try_from(more.num_permits()).unwrap_or(i64::MAX));
+        self.used = Some(used.clone());
         match &mut self.permit {
             Some(permit) => permit.merge(more),
             None => self.permit = Some(more),
@@ -148,19 +178,30 @@ impl Drop for Waits<'_> {
     }
 }
 
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some(used) = &self.used {
+            used.sub(self.held());
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::Registry;
     use std::pin::pin;
     use std::task::Context;
     use std::task::Waker;
 
     #[tokio::test]
     async fn large_requests_wait_for_each_other_and_small_ones_for_nobody() {
-        let budget = Budget::new(-1, 100_000);
+        let metrics = Registry::new().net();
+        let budget = Budget::new(-1, 100_000, &metrics);
         let mut first = Charge::default();
         budget.cover(&mut first, FREE + 90_000).await;
         assert_eq!(budget.left(), 10_000);
+        assert_eq!((metrics.memory_used.get(), metrics.memory_limit.get()), (90_000, 100_000));
         let mut second = Charge::default();
         assert!(!budget.try_cover(&mut second, FREE + 20_000));
         assert!(budget.try_cover(&mut Charge::default(), FREE));
@@ -170,10 +211,12 @@ mod tests {
         assert!(budget.try_cover(&mut second, FREE + 20_000));
         drop(second);
         assert_eq!(budget.left(), 100_000);
+        assert_eq!(metrics.memory_used.get(), 0);
     }
+
     #[tokio::test]
     async fn requests_that_each_hold_a_part_do_not_wait_for_each_other_for_ever() {
-        let budget = Budget::new(-1, 100_000);
+        let budget = Budget::new(-1, 100_000, &Registry::new().net());
         let (mut first, mut second, mut third) = (Charge::default(), Charge::default(), Charge::default());
         budget.cover(&mut first, FREE + 50_000).await;
         budget.cover(&mut second, FREE + 40_000).await;

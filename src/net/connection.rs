@@ -3,6 +3,7 @@
 use crate::base::Instant;
 use crate::broker;
 use crate::io::net::Stream;
+use crate::metrics;
 use crate::net::Handler;
 use crate::net::budget::Budget;
 use crate::net::limits::Slot;
@@ -48,6 +49,7 @@ pub(super) struct Life<H> {
     holder: Holder,
     /// The peer sends nothing more.
     ended: bool,
+    metrics: Arc<metrics::Listener>,
     #[expect(dead_code, reason = "held for its drop")]
     slot: Slot,
 }
@@ -92,7 +94,7 @@ impl<H: Handler> Life<H> {
         service: Arc<Service<H>>,
         stream: Stream,
         connection: broker::Connection,
-        slot: Slot,
+        (slot, metrics): (Slot, Arc<metrics::Listener>),
     ) -> Life<H> {
         Life {
             reader: Reader::new(service.request_max_bytes),
@@ -102,6 +104,7 @@ impl<H: Handler> Life<H> {
             connection: Arc::new(connection),
             owed: Owed::default(),
             ended: false,
+            metrics,
             service,
             stream,
             slot,
@@ -185,7 +188,8 @@ impl<H: Handler> Life<H> {
                 Some(_) => {}
             }
             let Some((frame, charge)) = self.reader.next(&self.service.budget)? else { break };
-            self.service.metrics.received_bytes.inc_by(wide(frame.len().saturating_add(4)));
+            self.metrics.requests.inc();
+            self.metrics.received_bytes.inc_by(wide(frame.len().saturating_add(4)));
             let reply = self.service.handler.handle(&self.connection, frame);
             self.owed.push(reply, charge);
         }
@@ -210,7 +214,7 @@ impl<H: Handler> Life<H> {
 
     async fn answer(&mut self, ready: Ready) -> Option<End> {
         match self.send(ready.responses).await {
-            Ok(bytes) => self.service.metrics.sent_bytes.inc_by(bytes),
+            Ok(bytes) => self.metrics.sent_bytes.inc_by(bytes),
             Err(error) => return Some(End::Unsent(error)),
         }
         ready.close.map(End::Refused)
@@ -303,7 +307,7 @@ impl<H: Handler> Life<H> {
     /// One line, at the level the end deserves, and its counter.
     fn note(&self, end: &End) {
         let (peer, listener) = (self.connection.peer, &self.connection.listener);
-        let metrics = &self.service.metrics;
+        let metrics = &self.metrics;
         match end {
             End::Peer => debug!(%peer, %listener, "connection ended by the peer"),
             End::Idle => {

@@ -19,7 +19,6 @@ use tracing::warn;
 pub(super) struct Limits {
     all: Arc<Semaphore>,
     per_address: Arc<PerAddress>,
-    metrics: metrics::Net,
 }
 
 #[derive(Debug)]
@@ -36,12 +35,12 @@ pub(super) struct Slot {
     permit: OwnedSemaphorePermit,
     per_address: Arc<PerAddress>,
     address: IpAddr,
-    metrics: metrics::Net,
+    metrics: Arc<metrics::Listener>,
 }
 
 impl Limits {
     /// Reads the settings; names among the overrides are looked up now, and one that is unknown counts for nothing.
-    pub(super) async fn new(settings: &NetworkSettings, metrics: metrics::Net) -> Limits {
+    pub(super) async fn new(settings: &NetworkSettings) -> Limits {
         let mut overrides = HashMap::new();
         for (host, limit) in &settings.max_connections_per_ip_overrides {
             match net::resolve(host, 0).await {
@@ -57,7 +56,6 @@ impl Limits {
         Limits {
             all: Arc::new(Semaphore::new(count(settings.max_connections).min(Semaphore::MAX_PERMITS))),
             per_address: Arc::new(per_address),
-            metrics,
         }
     }
 
@@ -65,7 +63,11 @@ impl Limits {
     ///
     /// # Errors
     /// The limit, when the address has that many already.
-    pub(super) async fn admit(&self, address: IpAddr) -> Result<Slot, usize> {
+    pub(super) async fn admit(
+        &self,
+        address: IpAddr,
+        metrics: &Arc<metrics::Listener>,
+    ) -> Result<Slot, usize> {
         let permit = Arc::clone(&self.all).acquire_owned().await.expect("the limit is never closed");
         let limit = *self.per_address.overrides.get(&address).unwrap_or(&self.per_address.limit);
         let mut open = self.per_address.open.lock();
@@ -74,14 +76,14 @@ impl Limits {
             if *here == 0 {
                 open.remove(&address);
             }
-            self.metrics.refused.inc();
+            metrics.refused.inc();
             return Err(limit);
         }
         *here += 1;
         drop(open);
-        self.metrics.accepted.inc();
-        self.metrics.connections.inc();
-        let (per_address, metrics) = (Arc::clone(&self.per_address), self.metrics.clone());
+        metrics.accepted.inc();
+        metrics.connections.inc();
+        let (per_address, metrics) = (Arc::clone(&self.per_address), Arc::clone(metrics));
         Ok(Slot { permit, per_address, address, metrics })
     }
 }
@@ -97,6 +99,7 @@ impl Limits {
 impl Drop for Slot {
     fn drop(&mut self) {
         self.metrics.connections.dec();
+        self.metrics.closed.inc();
         let mut open = self.per_address.open.lock();
         if let Some(here) = open.get_mut(&self.address) {
             *here -= 1;

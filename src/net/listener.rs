@@ -23,6 +23,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::time::Duration;
 use tracing::debug;
 use tracing::info;
@@ -59,6 +60,7 @@ pub struct Bound {
     protocol: SecurityProtocol,
     address: SocketAddr,
     listener: Listener,
+    metrics: OnceLock<Arc<metrics::Listener>>,
 }
 
 /// Takes the addresses of a configured listener: each address that its host has on this machine, all with the same
@@ -85,7 +87,13 @@ pub async fn bind(config: &ListenerConfig, settings: &NetworkSettings) -> io::Re
         match Listener::bind(address, &options) {
             Ok(listener) => {
                 let address = listener.local_address()?;
-                bound.push(Bound { name: config.name.clone(), protocol: config.protocol, address, listener });
+                bound.push(Bound {
+                    name: config.name.clone(),
+                    protocol: config.protocol,
+                    address,
+                    listener,
+                    metrics: OnceLock::new(),
+                });
             }
             Err(error) if net::is_address_missing(&error) => {
                 debug!(%address, %error, "this machine does not have the address");
@@ -131,9 +139,9 @@ impl<H: Handler> Service<H> {
             handler,
             clock,
             shutdown,
-            limits: Limits::new(settings, metrics.clone()).await,
+            limits: Limits::new(settings).await,
+            budget: Budget::new(settings.queued_max_request_bytes, request_max_bytes, &metrics),
             metrics,
-            budget: Budget::new(settings.queued_max_request_bytes, request_max_bytes),
             request_max_bytes,
             idle_max: idle_max.min(NEVER),
             patience: PATIENCE,
@@ -199,16 +207,23 @@ impl<H: Handler> Service<H> {
                 return None;
             }
         };
-        let slot = self.admit(bound, peer).await?;
+        let metrics = Arc::clone(bound.metrics.get_or_init(|| self.metrics.listener(&bound.name)));
+        let slot = self.admit(bound, peer, &metrics).await?;
         let pause = pace.next(self.clock.now());
         if !pause.is_zero() {
+            metrics.delayed.inc();
             self.clock.sleep(pause).await;
         }
-        Some(self.life(bound, stream, peer, slot))
+        Some(self.life(bound, stream, peer, (slot, metrics)))
     }
 
-    async fn admit(&self, bound: &Bound, peer: SocketAddr) -> Option<crate::net::limits::Slot> {
-        match self.limits.admit(peer.ip()).await {
+    async fn admit(
+        &self,
+        bound: &Bound,
+        peer: SocketAddr,
+        metrics: &Arc<metrics::Listener>,
+    ) -> Option<crate::net::limits::Slot> {
+        match self.limits.admit(peer.ip(), metrics).await {
             Ok(slot) => Some(slot),
             Err(limit) => {
                 info!(listener = bound.name, %peer, limit, "connection refused, its address has the most it may");
@@ -222,9 +237,9 @@ impl<H: Handler> Service<H> {
         bound: &Bound,
         stream: Stream,
         peer: SocketAddr,
-        slot: crate::net::limits::Slot,
+        (slot, metrics): (crate::net::limits::Slot, Arc<metrics::Listener>),
     ) -> Life<H> {
         let connection = broker::Connection::new(bound.name.clone(), bound.protocol, peer);
-        Life::new(Arc::clone(self), stream, connection, slot)
+        Life::new(Arc::clone(self), stream, connection, (slot, metrics))
     }
 }

@@ -119,6 +119,11 @@ struct World {
 }
 
 impl World {
+    /// The measurements of its listener.
+    fn listener(&self) -> Arc<crate::metrics::Listener> {
+        self.registry.net().listener("PLAINTEXT")
+    }
+
     async fn start(settings: &[(&str, &str)]) -> World {
         World::start_with(settings, Clock::system()).await
     }
@@ -149,7 +154,7 @@ impl World {
     }
 
     async fn until_connections(&self, count: i64) {
-        let net = self.registry.net();
+        let net = self.listener();
         while net.connections.get() != count {
             tokio::task::yield_now().await;
         }

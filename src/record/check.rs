@@ -134,6 +134,26 @@ impl Error {
         }
     }
 
+    /// Whether the batch came whole and in a form that is taken, and its content breaks a rule.
+    pub fn is_of_content(&self) -> bool {
+        match self {
+            Error::BaseOffset(_)
+            | Error::Count { .. }
+            | Error::Control
+            | Error::Sequence { .. }
+            | Error::Records(_)
+            | Error::Rejected(_) => true,
+            Error::NoBatch
+            | Error::SeveralBatches
+            | Error::OldFormat(_)
+            | Error::Damaged { .. }
+            | Error::Checksum { .. }
+            | Error::TooLarge { .. }
+            | Error::DecompressedTooLarge { .. }
+            | Error::Codec(_) => false,
+        }
+    }
+
     /// Whether a record's time is at fault; then the code is INVALID_TIMESTAMP.
     pub fn is_timestamp(&self) -> bool {
         self.faults().iter().any(|fault| fault.fault != Fault::NoKey)

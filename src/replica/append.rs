@@ -85,6 +85,17 @@ impl Partition {
         acks: Acks,
         origin: Origin,
     ) -> Result<PendingAppend, Error> {
+        self.traffic.batch_came();
+        let bytes = records.len();
+        let outcome = self.check(records, origin).and_then(|batch| {
+            let count = batch.header().record_count;
+            Ok((self.append_checked(batch, acks, origin, None)?, count))
+        });
+        self.count(bytes, outcome)
+    }
+
+    /// Proves that the bytes are one whole batch that the topic takes. Who does not lead need not look at them.
+    fn check(&self, records: Bytes, origin: Origin) -> Result<CheckedBatch, Error> {
         let config = self.log.config();
         let policy = Policy {
             max_message_bytes: config.max_message_bytes,
@@ -97,9 +108,28 @@ impl Partition {
             now: self.shared.clock.wall(),
             client: origin == Origin::Client,
         };
-        // Who does not lead need not look at the bytes.
         drop(self.lead(None)?);
-        self.append_batch(record::check(records, &policy)?, acks, origin, None)
+        Ok(record::check(records, &policy)?)
+    }
+
+    /// Counts what became of a batch of so many bytes, and, where it was appended, so many records.
+    fn count(
+        &self,
+        bytes: usize,
+        outcome: Result<(PendingAppend, i32), Error>,
+    ) -> Result<PendingAppend, Error> {
+        match outcome {
+            Ok((pending, records)) => {
+                self.traffic.appended(bytes, records);
+                Ok(pending)
+            }
+            Err(error) => {
+                if is_unexpected(&error) {
+                    self.traffic.append_failed();
+                }
+                Err(error)
+            }
+        }
     }
 
     /// Appends a batch that was checked or made here. With `epoch` it is refused (NOT_LEADER_OR_FOLLOWER) unless
@@ -108,6 +138,19 @@ impl Partition {
     /// # Errors
     /// As [`Partition::append`].
     pub fn append_batch(
+        self: &Arc<Self>,
+        batch: CheckedBatch,
+        acks: Acks,
+        origin: Origin,
+        epoch: Option<LeaderEpoch>,
+    ) -> Result<PendingAppend, Error> {
+        self.traffic.batch_came();
+        let (bytes, records) = (batch.bytes().len(), batch.header().record_count);
+        let outcome = self.append_checked(batch, acks, origin, epoch);
+        self.count(bytes, outcome.map(|pending| (pending, records)))
+    }
+
+    fn append_checked(
         self: &Arc<Self>,
         batch: CheckedBatch,
         acks: Acks,
@@ -172,6 +215,28 @@ impl Partition {
                 return Err(Error::RequestTimedOut);
             }
         }
+    }
+}
+
+/// Whether Kafka counts the error as a failure of the broker (`ReplicaManager.appendRecordsToLeader`): what clients
+/// cause or can get over is not one, though a refused record or producer is.
+fn is_unexpected(error: &Error) -> bool {
+    match error {
+        Error::UnknownTopicOrPartition
+        | Error::UnknownTopicId
+        | Error::NotLeaderOrFollower
+        | Error::Offline
+        | Error::FencedLeaderEpoch { .. }
+        | Error::UnknownLeaderEpoch { .. } => false,
+        Error::Batch(batch) => batch.is_of_content(),
+        Error::Log(log) => matches!(log, log::Error::Producer(_)),
+        Error::NotEnoughReplicas { .. }
+        | Error::NotEnoughReplicasAfterAppend
+        | Error::RequestTimedOut
+        | Error::OffsetOutOfRange { .. }
+        | Error::OffsetNotAvailable
+        | Error::NotDeletable
+        | Error::UnverifiedTransaction => true,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::cluster;
 use crate::config::FlushAcks;
 use crate::io::Clock;
 use crate::log::Log;
+use crate::metrics;
 use crate::replica::error::Error;
 use crate::replica::high_watermark;
 use crate::replica::isr::Follower;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) flush_acks: FlushAcks,
     /// How long a replica in sync may lag (`replica.lag.time.max.ms`).
     pub(crate) lag_max: Duration,
+    /// The counts of topics.
+    pub(crate) topics: metrics::Topics,
 }
 
 /// One partition that has a replica on this node.
@@ -46,6 +49,7 @@ pub struct Partition {
     role: RwLock<Role>,
     high_watermark: AtomicI64,
     waiters: Waiters,
+    pub(super) traffic: Arc<metrics::Traffic>,
 }
 
 /// What this node is for the partition.
@@ -107,6 +111,7 @@ impl Partition {
     /// A partition without a role yet; [`Partition::assume`] gives it one.
     pub(crate) fn new(log: Arc<Log>, shared: Arc<Shared>) -> Partition {
         let high_watermark = log.high_watermark().min(log.log_end_offset());
+        let traffic = shared.topics.of(&log.partition().topic);
         Partition {
             name: log.partition().clone(),
             topic_id: log.topic_id(),
@@ -115,6 +120,24 @@ impl Partition {
             role: RwLock::new(Role::Follower { epoch: LeaderEpoch::NONE, partition_epoch: -1 }),
             high_watermark: AtomicI64::new(high_watermark.0),
             waiters: Waiters::default(),
+            traffic,
+        }
+    }
+
+    /// The counts of the partition's topic.
+    pub fn traffic(&self) -> &metrics::Traffic {
+        &self.traffic
+    }
+
+    /// What this node knows of the replicas; `None` when it does not lead.
+    pub fn led(&self) -> Option<metrics::Led> {
+        match &*self.role.read() {
+            Role::Leader(leader) => Some(metrics::Led {
+                replicas: leader.replicas,
+                in_sync: leader.isr_size(),
+                min_isr: leader.min_isr(&self.log),
+            }),
+            Role::Follower { .. } | Role::Gone => None,
         }
     }
 

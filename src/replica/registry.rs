@@ -85,6 +85,14 @@ impl Registry {
         hosting.partitions.load().iter().map(|(index, hosted)| (*index, hosted.clone())).collect()
     }
 
+    /// How many partitions could not be opened.
+    pub(super) fn offline(&self) -> usize {
+        let of = |hosting: &Hosting| {
+            hosting.partitions.load().values().filter(|hosted| matches!(hosted, Hosted::Offline)).count()
+        };
+        self.by_id.iter().map(|hosting| of(&hosting)).sum()
+    }
+
     /// Every partition that serves.
     pub(super) fn online(&self) -> Vec<Arc<Partition>> {
         let mut all = Vec::new();

@@ -12,6 +12,7 @@ use crate::io::task::Shutdown;
 use crate::io::task::Task;
 use crate::log::Description;
 use crate::log::Dirs;
+use crate::metrics;
 use crate::replica::error::Error;
 use crate::replica::leadership::Leaderships;
 use crate::replica::leadership::Led;
@@ -45,7 +46,7 @@ impl Replicas {
         dirs: Dirs,
         publisher: Publisher,
         config: Arc<ServerConfig>,
-        clock: Clock,
+        (clock, topics): (Clock, metrics::Topics),
         shutdown: Shutdown,
     ) -> Arc<Replicas> {
         let lag_max = config.get("replica.lag.time.max.ms").and_then(|text| text.parse().ok());
@@ -54,6 +55,7 @@ impl Replicas {
             clock,
             flush_acks: config.storage.flush_acks,
             lag_max: Duration::from_millis(lag_max.unwrap_or(30_000)),
+            topics,
         });
         let replicas = Arc::new(Replicas {
             publisher: publisher.clone(),
@@ -139,6 +141,11 @@ impl Replicas {
     /// Every partition that serves, in no order.
     pub fn all(&self) -> Vec<Arc<Partition>> {
         self.registry.online()
+    }
+
+    /// How many partitions should serve here and could not be opened.
+    pub fn offline(&self) -> usize {
+        self.registry.offline()
     }
 
     /// The log directories with what lies in them. Asks the file systems, so it may take as long as they do.

@@ -70,8 +70,14 @@ impl Node {
         )
         .unwrap();
         let publisher = Publisher::new(image);
-        let replicas =
-            Replicas::start(dirs.clone(), publisher.clone(), config, clock.clone(), shutdown.clone()).await;
+        let replicas = Replicas::start(
+            dirs.clone(),
+            publisher.clone(),
+            config,
+            (clock.clone(), crate::metrics::Registry::new().topics()),
+            shutdown.clone(),
+        )
+        .await;
         Node { replicas, publisher, dirs, clock, shutdown, folder }
     }
 

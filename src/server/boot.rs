@@ -1,5 +1,7 @@
 //! Starting: folders, addresses, metadata, partitions, coordinators, connections.
 
+use crate::admin::Admin;
+use crate::admin::Rooms;
 use crate::base::BrokerId;
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
@@ -54,6 +56,7 @@ pub struct Server {
     pub(super) cluster_id: String,
     pub(super) listening: Vec<Listening>,
     pub(super) metrics: metrics::Registry,
+    pub(super) admin: Admin,
     pub(super) clock: Clock,
     /// Ends the connections.
     pub(super) connections: Shutdown,
@@ -76,10 +79,20 @@ impl Server {
         let config = Arc::new(config);
         let below = Shutdown::new();
         let metrics = metrics::Registry::new();
-        let dirs = open_folders(&config, &platform, &below, metrics.log()).await?;
-        match start_in(config, platform, dirs.clone(), below.clone(), metrics).await {
+        let admin = Admin::start(&config.admin, metrics.clone(), platform.clock.clone()).await?;
+        let dirs = match open_folders(&config, &platform, &below, metrics.log()).await {
+            Ok(dirs) => dirs,
+            Err(error) => {
+                admin.stop().await;
+                return Err(error);
+            }
+        };
+        let starting = start_in(config, platform, dirs.clone(), below.clone(), (metrics, admin.clone()));
+        // Boxed, so that callers need not have room for all of it.
+        match Box::pin(starting).await {
             Ok(server) => Ok(server),
             Err(error) => {
+                admin.stop().await;
                 below.trigger();
                 task::run_blocking(move || dirs.close(-1)).await;
                 Err(error)
@@ -95,6 +108,11 @@ impl Server {
     /// The listeners for clients, with the addresses and ports they really have.
     pub fn listening(&self) -> &[Listening] {
         &self.listening
+    }
+
+    /// Where `/metrics`, `/live` and `/ready` are served.
+    pub fn admin(&self) -> &[SocketAddr] {
+        self.admin.addresses()
     }
 
     /// The measurements.
@@ -121,15 +139,20 @@ async fn start_in(
     platform: Platform,
     dirs: Dirs,
     below: Shutdown,
-    metrics: metrics::Registry,
+    (metrics, admin): (metrics::Registry, Admin),
 ) -> Result<Server, Error> {
     let (bound, listeners) = bind(&config).await?;
     let local = open_metadata(&config, &platform, &dirs, listeners.clone(), &below).await?;
     let publisher = local.publisher().clone();
     let clock = platform.clock;
-    let replicas =
-        Replicas::start(dirs.clone(), publisher.clone(), Arc::clone(&config), clock.clone(), below.clone())
-            .await;
+    let replicas = Replicas::start(
+        dirs.clone(),
+        publisher.clone(),
+        Arc::clone(&config),
+        (clock.clone(), metrics.topics()),
+        below.clone(),
+    )
+    .await;
     let groups = groups::Service::new(&config, publisher.clone(), clock.clone());
     let commit_timeout = Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0));
     let coordination =
@@ -148,14 +171,18 @@ async fn start_in(
     let connections = Shutdown::new();
     let network = network_settings(&config, local.publisher());
     let service =
-        net::Service::new(broker, &network, clock.clone(), connections.clone(), metrics.net()).await;
+        net::Service::new(Arc::clone(&broker), &network, clock.clone(), connections.clone(), metrics.net())
+            .await;
     let listening = listening(&bound, &listeners);
+    // Who is answered on one of these addresses finds the broker ready.
+    admin.ready(Rooms { broker });
     let tasks = bound.into_iter().map(|bound| service.serve(bound)).collect();
     Ok(Server {
         node_id: config.node_id,
         cluster_id: dirs.cluster_id().to_owned(),
         listening,
         metrics,
+        admin,
         clock,
         connections,
         listeners: tasks,

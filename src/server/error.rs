@@ -1,5 +1,6 @@
 //! Why a broker does not start.
 
+use crate::admin;
 use crate::cluster;
 use crate::log;
 use std::io;
@@ -17,6 +18,9 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// The admin port cannot be served.
+    #[error(transparent)]
+    Admin(#[from] admin::Error),
     /// The log directories cannot be used.
     #[error(transparent)]
     Log(#[from] log::Error),

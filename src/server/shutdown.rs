@@ -19,6 +19,7 @@ impl Server {
     pub async fn stop(self) {
         let clock = self.clock.clone();
         info!("stopping: no more connections, requests in work are finished");
+        self.admin.draining();
         self.connections.trigger();
         let mut listeners = self.listeners;
         let ended = async {
@@ -50,5 +51,6 @@ impl Server {
             Some(()) => info!("stopped"),
             None => warn!("the folders were not closed in time, the next start recovers them"),
         }
+        self.admin.stop().await;
     }
 }

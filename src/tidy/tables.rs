@@ -50,6 +50,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("serde_json", &["src/cluster/source/"]),
     ("openraft", &["src/cluster/source/quorum/"]),
     ("object_store", &["src/tier/store.rs"]),
+    ("axum", &["src/admin/"]),
     ("clap", &["src/cli/"]),
     ("tracing_subscriber", &["src/cli/"]),
 ];

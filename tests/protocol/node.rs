@@ -33,6 +33,7 @@ impl Node {
         set.insert(String::from("log.dirs"), folder.path().to_str().unwrap().to_owned());
         set.insert(String::from("listeners"), String::from("PLAINTEXT://127.0.0.1:0"));
         set.insert(String::from("node.id"), String::from("1"));
+        set.insert(String::from("dohle.admin.listeners"), String::new());
         let config = ServerConfig::new(&set, "localhost").unwrap();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

@@ -197,6 +197,8 @@ impl InWork {
         let mut answers = Vec::with_capacity(wanted.len());
         let mut leaders = None;
         for (key, wanted, place) in wanted {
+            let target = place.as_ref().ok().and_then(|place| fetch.targets.get(*place));
+            let traffic = target.map(|target| target.partition.traffic());
             let outcome = match place {
                 Err(refused) => Err(refused),
                 Ok(place) => match outcomes.get_mut(place).and_then(Option::take) {
@@ -206,7 +208,8 @@ impl InWork {
                 }
                 .and_then(|answer| fetch_answer::readable(answer, &fetch, place, context.version())),
             };
-            let answer = fetch_answer::partition(broker, &context, (&key, &wanted), outcome, &mut leaders);
+            let answer =
+                fetch_answer::partition(broker, &context, (&key, &wanted), (outcome, traffic), &mut leaders);
             answers.push(Fetched { key, wanted, answer });
         }
         let now = broker.clock.now();

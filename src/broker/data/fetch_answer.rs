@@ -17,6 +17,7 @@ use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
 use crate::broker::errors::Refused;
 use crate::config::Compression;
+use crate::metrics;
 use crate::protocol::Part;
 use crate::protocol::fetch;
 use crate::protocol::fetch::AbortedTransaction;
@@ -85,17 +86,21 @@ pub(super) fn partition(
     broker: &Broker,
     context: &Context,
     (key, wanted): (&Key, &Wanted),
-    outcome: Result<ReadAnswer, Refused>,
+    (outcome, traffic): (Result<ReadAnswer, Refused>, Option<&metrics::Traffic>),
     leaders: &mut Option<Leaders>,
 ) -> PartitionAnswer {
     let refused = match outcome {
         Ok(answer) => {
-            broker.metrics.bytes_out.inc_by(answer.bytes);
+            if let Some(traffic) = traffic {
+                traffic.fetched(answer.bytes);
+            }
             return read(key.partition, answer);
         }
         Err(refused) => refused,
     };
-    broker.metrics.failed_fetch.inc();
+    if let Some(traffic) = traffic {
+        if is_unexpected(refused.code) { traffic.fetch_failed() } else { traffic.fetched(0) }
+    }
     debug!(?key, offset = wanted.offset.0, %refused, "fetch refused");
     let version = context.version();
     let error = match refused.code {
@@ -125,6 +130,23 @@ pub(super) fn partition(
         preferred_read_replica: -1,
         records: Vec::new(),
     }
+}
+
+/// Whether Kafka counts the error as a failure of the broker (`ReplicaManager.readFromLog`): what clients cause or
+/// can get over is not one.
+fn is_unexpected(code: ErrorCode) -> bool {
+    !matches!(
+        code,
+        ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::NotLeaderOrFollower
+            | ErrorCode::UnknownLeaderEpoch
+            | ErrorCode::FencedLeaderEpoch
+            | ErrorCode::ReplicaNotAvailable
+            | ErrorCode::KafkaStorageError
+            | ErrorCode::OffsetOutOfRange
+            | ErrorCode::InconsistentTopicId
+            | ErrorCode::UnsupportedCompressionType
+    )
 }
 
 fn read(index: i32, answer: ReadAnswer) -> PartitionAnswer {

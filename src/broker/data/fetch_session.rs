@@ -9,6 +9,7 @@ use crate::base::Instant;
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::base::TopicId;
+use crate::metrics;
 use parking_lot::Mutex;
 use std::sync::Arc;
 
@@ -134,10 +135,10 @@ impl FetchSessions {
         FetchSessions { cache: Mutex::new(Cache::new(slots)) }
     }
 
-    /// How many sessions there are, and how many partitions they remember.
-    pub fn size(&self) -> (usize, usize) {
+    /// The sessions there are, for those who watch.
+    pub fn sizes(&self) -> metrics::Sessions {
         let cache = self.cache.lock();
-        (cache.len(), cache.partitions())
+        metrics::Sessions { count: cache.len(), partitions: cache.partitions(), evicted: cache.evicted() }
     }
 
     /// Begins a request: what it is part of, and all that is to be fetched, in order.

@@ -91,6 +91,7 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     if has_room(broker, &request, version) {
         return first_stage(broker, context, request, began);
     }
+    broker.metrics.produce_waits.inc();
     // The disk is behind: this connection waits, and takes no further request, until there is room.
     let broker = Arc::clone(broker);
     Reply::Later(Box::pin(async move {
@@ -212,14 +213,7 @@ fn append(
             format!("Produce requests with version {version} are not allowed to use ZStandard compression");
         return Err(Refused::new(ErrorCode::UnsupportedCompressionType, message).into());
     }
-    let bytes = u64::try_from(records.len()).unwrap_or(0);
-    let pending = partition
-        .append(records, acks, Origin::Client)
-        .map_err(|error| refusal(&error, &partition, version))?;
-    broker.metrics.bytes_in.inc_by(bytes);
-    let count = header.map_or(0, |header| header.record_count);
-    broker.metrics.messages_in.inc_by(u64::try_from(count).unwrap_or(0));
-    Ok(pending)
+    partition.append(records, acks, Origin::Client).map_err(|error| refusal(&error, &partition, version))
 }
 
 /// A partition's refusal in Kafka's terms: with the records at fault, where they are known (KIP-467).
@@ -306,7 +300,6 @@ impl Staged {
             for (partition, outcome) in topic.partitions.iter().zip(outcomes) {
                 let mut answer = partition_answer(partition.index, outcome);
                 if answer.error != ErrorCode::None {
-                    broker.metrics.failed_produce.inc();
                     debug!(topic = %topic.name, partition = answer.index, error = %answer.error, "produce refused");
                 }
                 if answer.error == ErrorCode::NotLeaderOrFollower && version >= LEADERS_FROM {

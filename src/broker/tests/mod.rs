@@ -83,7 +83,7 @@ impl Bench {
             dirs.clone(),
             publisher.clone(),
             Arc::clone(&config),
-            clock.clone(),
+            (clock.clone(), Registry::new().topics()),
             shutdown.clone(),
         );
         let broker = Arc::new(Broker {

@@ -9,6 +9,11 @@ pub(super) const KEYS: &[Definition] = &[
         "The id a new cluster gets when its first data folder is made. Without it a random one is drawn. \
          Also read from the environment variable `CLUSTER_ID`.",
     ),
+    Definition::new(Kind::List, "dohle.admin.listeners", Some("127.0.0.1:9644")).used().doc(
+        "Where `/metrics`, `/live` and `/ready` are served over HTTP, as `HOST:PORT` separated by commas; port 0 takes \
+         a free one, and an empty value turns them off. Nobody has to authenticate. When the default port is taken the \
+         broker starts without them, with a warning; an address that was set must be free.",
+    ),
     Definition::new(Kind::Boolean, "dohle.io.uring.enable", Some("true")).used().doc(
         "Whether io_uring may be used for writing. With `false`, or where the kernel forbids it, \
          a small pool of threads writes instead.",
@@ -16,6 +21,10 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "dohle.log.open.files.max", Some("1024")).at_least(16).used().doc(
         "How many closed segments' files stay open for readers. More partitions than that are no trouble: \
          files are opened again on demand.",
+    ),
+    Definition::new(Kind::Int, "dohle.metrics.partitions.max", Some("2000")).at_least(0).used().doc(
+        "How many partitions, and how many topics, `/metrics` shows by name, in the order of their names. Those beyond \
+         count in the broker's sums only.",
     ),
     Definition::new(Kind::String, "log.flush.acks", Some("replicated"))
         .range(Range::OneOf(&["replicated", "always", "never"]))

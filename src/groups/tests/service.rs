@@ -58,8 +58,14 @@ impl Node {
         .unwrap();
         let publisher = Publisher::new(image);
         let service = Service::new(&config, publisher.clone(), clock.clone());
-        let replicas =
-            Replicas::start(dirs.clone(), publisher.clone(), config, clock.clone(), shutdown.clone()).await;
+        let replicas = Replicas::start(
+            dirs.clone(),
+            publisher.clone(),
+            config,
+            (clock.clone(), crate::metrics::Registry::new().topics()),
+            shutdown.clone(),
+        )
+        .await;
         let running = Running::start(&service, replicas.clone(), clock.clone(), LONG, &shutdown);
         Node { service, running, replicas, publisher, dirs, clock, shutdown }
     }

@@ -34,7 +34,7 @@ async fn bytes_that_are_no_requests_end_their_connection_and_no_other() {
         let mut client = world.connect().await;
         client.send(bytes.to_vec()).await;
         client.closed().await;
-        assert_eq!(world.registry.net().closed_invalid.get(), number as u64 + 1, "{bytes:?}");
+        assert_eq!(world.listener().closed_invalid.get(), number as u64 + 1, "{bytes:?}");
     }
     good.send(request(OTHER, 5, &[0; 99_000])).await;
     assert_eq!(good.id().await, 5);
@@ -63,7 +63,7 @@ async fn an_address_has_as_many_connections_as_it_may_and_gets_a_place_back() {
     world.until_connections(2).await;
     let mut third = world.connect().await;
     third.closed().await;
-    assert_eq!(world.registry.net().refused.get(), 1);
+    assert_eq!(world.listener().refused.get(), 1);
     drop(first);
     world.until_connections(1).await;
     let mut fourth = world.connect().await;
@@ -90,7 +90,7 @@ async fn an_address_that_may_have_none_is_refused_and_not_remembered() {
     let settings = [("max.connections.per.ip", "0"), ("max.connections.per.ip.overrides", "127.0.0.2:1")];
     let world = World::start(&settings).await;
     world.connect().await.closed().await;
-    assert_eq!((world.registry.net().refused.get(), world.service.limits.addresses()), (1, 0));
+    assert_eq!((world.listener().refused.get(), world.service.limits.addresses()), (1, 0));
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn more_connections_than_allowed_in_all_wait_for_a_place() {
     assert_eq!(first.id().await, 1);
     let mut second = world.connect().await;
     second.send(request(OTHER, 2, b"")).await;
-    assert_eq!(world.registry.net().accepted.get(), 1);
+    assert_eq!(world.listener().accepted.get(), 1);
     drop(first);
     assert_eq!(second.id().await, 2);
 }
@@ -143,7 +143,7 @@ async fn an_idle_connection_is_closed_but_not_while_a_request_is_in_flight() {
     assert_eq!(client.id().await, 1, "it waited fifty seconds and was not closed");
     let waited = close_by_time(&clock, &mut client.stream).await;
     assert!((5000..8000).contains(&waited.as_millis()), "{waited:?}");
-    assert_eq!(world.registry.net().closed_idle.get(), 1);
+    assert_eq!(world.listener().closed_idle.get(), 1);
 }
 
 #[tokio::test]
@@ -156,7 +156,7 @@ async fn a_peer_that_leaves_while_its_request_is_in_flight_is_not_kept_for_long(
     world.fake.until_seen(1).await;
     drop(client);
     let mut waited = Duration::ZERO;
-    while world.registry.net().connections.get() > 0 {
+    while world.listener().connections.get() > 0 {
         for _ in 0..50 {
             tokio::task::yield_now().await;
         }
@@ -220,8 +220,8 @@ async fn a_connection_in_hand_is_small() {
         crate::config::SecurityProtocol::Plaintext,
         stream.local_address().unwrap(),
     );
-    let slot = world.service.limits.admit(world.address.ip()).await.unwrap();
-    let life = Life::<Fake>::new(world.service.clone(), stream, connection, slot).run();
+    let slot = world.service.limits.admit(world.address.ip(), &world.listener()).await.unwrap();
+    let life = Life::<Fake>::new(world.service.clone(), stream, connection, (slot, world.listener())).run();
     let size = std::mem::size_of_val(&life);
     assert!(size <= 4096, "an idle connection's task has {size} bytes");
 }
@@ -282,7 +282,7 @@ async fn who_keeps_others_waiting_for_memory_and_sends_nothing_is_closed_at_once
         waited += Duration::from_millis(100);
         assert!(waited < Duration::from_secs(5), "the honest request still waits");
     }
-    assert!(world.registry.net().closed_invalid.get() > 0, "somebody held more than there is");
+    assert!(world.listener().closed_invalid.get() > 0, "somebody held more than there is");
 }
 
 #[tokio::test]
@@ -305,5 +305,5 @@ async fn who_waits_for_memory_is_not_blamed_for_sending_nothing() {
     world.fake.let_go(1);
     assert_eq!(first.id().await, 1);
     assert_eq!(second.id().await, 2);
-    assert_eq!(world.registry.net().closed_invalid.get(), 0);
+    assert_eq!(world.listener().closed_invalid.get(), 0);
 }

@@ -45,6 +45,8 @@ pub(super) struct Cache {
     /// Sessions that a follower's may replace: those, and all of consumers.
     evictable_by_privileged: BTreeSet<Rank>,
     partitions: usize,
+    /// Sessions that had to go for another one.
+    evicted: u64,
 }
 
 impl Cache {
@@ -56,6 +58,7 @@ impl Cache {
             evictable_by_all: BTreeSet::new(),
             evictable_by_privileged: BTreeSet::new(),
             partitions: 0,
+            evicted: 0,
         }
     }
 
@@ -65,6 +68,10 @@ impl Cache {
 
     pub(super) fn partitions(&self) -> usize {
         self.partitions
+    }
+
+    pub(super) fn evicted(&self) -> u64 {
+        self.evicted
     }
 
     pub(super) fn get(&self, id: i32) -> Option<Arc<Mutex<Session>>> {
@@ -89,6 +96,7 @@ impl Cache {
         let Some((last_used, oldest)) = self.by_use.first().copied() else { return false };
         if now.since(last_used) > EVICT_AFTER {
             self.remove(oldest);
+            self.evicted += 1;
             return true;
         }
         let candidates = if privileged { &self.evictable_by_privileged } else { &self.evictable_by_all };
@@ -97,6 +105,7 @@ impl Cache {
             return false;
         }
         self.remove(least.2);
+        self.evicted += 1;
         true
     }
 

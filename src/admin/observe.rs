@@ -1,0 +1,127 @@
+//! Looks at the rooms for what is not counted but is so at this moment.
+
+use crate::base::BrokerId;
+use crate::broker::Broker;
+use crate::cluster::Image;
+use crate::io::process;
+use crate::log::Description;
+use crate::log::DirectoryState;
+use crate::metrics;
+use crate::replica::Replicas;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::debug;
+
+/// How long the groups may take to say how many they are.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The rooms that are looked at.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    /// Everything that serves requests.
+    pub broker: Arc<Broker>,
+}
+
+/// What is looked up without waiting for others: it may still take as long as the file systems.
+pub(super) fn process(busy: Duration, idle: Option<f64>, state: u8) -> metrics::Process {
+    let usage = process::usage();
+    metrics::Process {
+        cpu: usage.cpu,
+        started: usage.started,
+        resident: usage.resident,
+        virtual_size: usage.virtual_size,
+        threads: usage.threads,
+        open_files: usage.open_files,
+        open_files_max: usage.open_files_max,
+        disk_read: usage.disk_read,
+        disk_written: usage.disk_written,
+        busy: Some(busy),
+        idle,
+        state,
+    }
+}
+
+impl Rooms {
+    /// The groups coordinated here; `None` while some are being loaded.
+    pub(super) async fn groups(&self) -> Option<metrics::Groups> {
+        match self.broker.clock.timeout(PATIENCE, self.broker.groups.count()).await {
+            Some(Ok(groups)) => Some(groups),
+            Some(Err(error)) => {
+                debug!(%error, "groups are not counted");
+                None
+            }
+            None => None,
+        }
+    }
+
+    /// The log directories.
+    pub(super) async fn directories(&self) -> Vec<metrics::Directory> {
+        self.broker.replicas.describe_directories().await.into_iter().map(directory).collect()
+    }
+
+    /// What the cluster has agreed on.
+    pub(super) fn cluster(&self) -> metrics::Cluster {
+        cluster(&self.broker.publisher.current(), self.broker.config.node_id)
+    }
+
+    /// The fetch sessions.
+    pub(super) fn sessions(&self) -> metrics::Sessions {
+        self.broker.fetch_sessions.sizes()
+    }
+
+    /// The partitions here, sorted by name.
+    pub(super) fn replicas(&self) -> metrics::Replicas {
+        replicas(&self.broker.replicas)
+    }
+}
+
+fn directory(found: Description) -> metrics::Directory {
+    metrics::Directory {
+        path: found.path.display().to_string(),
+        offline: matches!(found.state, DirectoryState::Offline(_)),
+        space: found.space.map(|space| (space.total, space.usable)),
+    }
+}
+
+fn replicas(replicas: &Replicas) -> metrics::Replicas {
+    let mut partitions: Vec<metrics::Partition> = replicas
+        .all()
+        .iter()
+        .map(|partition| metrics::Partition {
+            topic: Arc::clone(&partition.name().topic),
+            index: partition.name().partition.0,
+            led: partition.led(),
+            size: partition.log().size_bytes(),
+            start: partition.log_start_offset().0,
+            end: partition.log_end_offset().0,
+            segments: partition.log().segment_count(),
+        })
+        .collect();
+    partitions.sort_unstable_by(|one, other| (&one.topic, one.index).cmp(&(&other.topic, other.index)));
+    metrics::Replicas { partitions, offline: replicas.offline() }
+}
+
+fn cluster(image: &Image, node_id: BrokerId) -> metrics::Cluster {
+    let mut cluster = metrics::Cluster {
+        // One node is the cluster and its controller.
+        is_controller: true,
+        leader: node_id.0,
+        epoch: image.epoch.0,
+        metadata_end: image.offset.0,
+        topics: image.topic_count(),
+        ..metrics::Cluster::default()
+    };
+    for broker in image.brokers() {
+        if broker.fenced { cluster.fenced_brokers += 1 } else { cluster.active_brokers += 1 }
+    }
+    for partition in image.topics().flat_map(|topic| &topic.partitions) {
+        cluster.partitions += 1;
+        if partition.leader == BrokerId::NONE {
+            cluster.leaderless += 1;
+        }
+        if partition.replicas.first() != Some(&partition.leader) {
+            cluster.not_preferred += 1;
+        }
+    }
+    cluster
+}
