@@ -12,7 +12,7 @@ from bench import settings
 from harness.broker import Broker, free_port
 from harness.kafka import Kafka
 
-COMMON = {"log.retention.check.interval.ms": "300", "group.initial.rebalance.delay.ms": "0"}
+COMMON = {"log.initial.task.delay.ms": "1000", "log.retention.check.interval.ms": "300", "group.initial.rebalance.delay.ms": "0"}
 
 
 def on_broker_core():

@@ -22,7 +22,7 @@ def fresh(name, work, **extra):
 
 
 def process(bench):
-    """P8: resident memory two seconds after the start, and after the load of P1 twice over."""
+    """P8: resident memory two seconds after the start, and after four GiB of P1's load."""
     bench.end_brokers()
 
     def one_pass(broker):

@@ -6,7 +6,7 @@ from bench.settings import GIB, MIB, SECONDS, sized
 # Little is kept, so that pages are recycled.
 RETAINED = {"retention_bytes": 128 * MIB, "segment_bytes": 64 * MIB, "file_delete_delay_ms": 100}
 LARGE = {"records": 900, "bytes": 1024}
-AMOUNT = sized(2 * GIB, 256 * MIB)
+AMOUNT = sized(GIB, 256 * MIB)
 # (label, records, bytes of a value): requests of about 1 KiB and of about 15 KiB.
 SMALL = [("1 KiB", 1, 940), ("15 KiB", 15, 1010)]
 

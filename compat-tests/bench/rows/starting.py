@@ -7,10 +7,10 @@ from bench import peers, settings
 from bench.measure import load
 from bench.peers import cpu_seconds
 from bench.rows.produce import LARGE, SMALL
-from bench.settings import GIB, MIB, sized
+from bench.settings import GIB, LARGEST, MIB, sized
 from harness.broker import answers
 
-BYTES = sized(7 * GIB, 512 * MIB)
+BYTES = min(sized(7 * GIB, 512 * MIB), LARGEST)
 SPREAD = 8
 PARTITIONS = sized(10_000, 1_000)
 
