@@ -78,7 +78,7 @@ class Bench:
             if name not in self.shared:
                 for other in self.shared.values():
                     peers.freeze(other)
-                self.shared[name] = peers.start(name)
+                self.shared[name] = peers.start(name, **peers.FREEZABLE.get(name, {}))
                 for other in self.shared.values():
                     peers.thaw(other)
         return self.shared

@@ -46,6 +46,8 @@ class BenchKafka(Kafka):
            "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"]
 
 
+# For a broker that is frozen while another one is measured: it must not be taken for dead then.
+FREEZABLE = {"kafka": {"broker_session_timeout_ms": 3_600_000}}
 KINDS = {kind.name: kind for kind in (Dohle, Base, BenchKafka)}
 _number = 0
 
@@ -56,9 +58,6 @@ def start(name, **extra):
     _number += 1
     folder = settings.DIR / f"{name}-{os.getpid()}-{_number}"
     lines = dict(COMMON, **{key.replace("_", "."): str(value) for key, value in extra.items()})
-    if name == "kafka":
-        # It is frozen while another broker is measured, and must not be taken for dead then.
-        lines["broker.session.timeout.ms"] = "3600000"
     broker = KINDS[name](folder, free_port(), lines)
     broker.preexec = on_broker_core
     return broker.start()
