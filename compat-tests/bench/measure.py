@@ -157,9 +157,11 @@ def timed(bench, row, work):
     """Runs a row; what it took and how long tasks waited for a CPU goes to the log."""
     started, waited = time.monotonic(), waiting_us()
     first = len(bench.figures)
-    work(bench)
-    seconds = time.monotonic() - started
-    stall = (waiting_us() - waited) / 1e6 / seconds
-    for entry in bench.figures[first:]:
-        entry["stall"] = round(stall, 2)
+    try:
+        work(bench)
+    finally:
+        seconds = time.monotonic() - started
+        stall = (waiting_us() - waited) / 1e6 / seconds
+        for entry in bench.figures[first:]:
+            entry["stall"] = round(stall, 2)
     print(f"{row}: {seconds:.0f} s, tasks waited for a CPU {stall:.0%} of the time", file=sys.stderr, flush=True)

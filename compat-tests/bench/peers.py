@@ -80,9 +80,9 @@ def thaw(broker):
 def version(name):
     """What a broker calls itself."""
     if name == "kafka":
-        jars = sorted((settings.WORK / "java" / "libs").glob("kafka-tools-*.jar"))
+        jars = sorted((settings.WORK / "java" / "libs").glob("kafka_2.13-*.jar"))
         java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr.splitlines()
-        return f"Apache Kafka {jars[-1].stem.removeprefix('kafka-tools-') if jars else '?'} ({java[0] if java else 'java ?'})"
+        return f"Apache Kafka {jars[-1].stem.removeprefix('kafka_2.13-') if jars else '?'} ({java[0] if java else 'java ?'})"
     done = subprocess.run([KINDS[name].binary, "--version"], capture_output=True, text=True)
     return done.stdout.strip().replace("dohle", "Dohle")
 

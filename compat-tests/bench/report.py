@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -17,14 +18,20 @@ def machine():
     """Processor, cores, memory, kernel and file system, without names of the machine."""
     cpu = next((line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), "?")
     memory = int(Path("/proc/meminfo").read_text().split()[1]) / (1 << 20)
-    kind = subprocess.run(["stat", "-f", "-c", "%T", str(settings.HERE)], capture_output=True, text=True).stdout.strip()
+    kind = subprocess.run(["findmnt", "-n", "-o", "FSTYPE", "-T", str(settings.HERE)], capture_output=True, text=True).stdout.strip()
     return f"{os.cpu_count()} x {cpu}, {memory:.0f} GiB, Linux {platform.release()}, {kind}"
+
+
+def asked():
+    """The variables that change what is measured, as one writes them before a command."""
+    names = ("BENCH_QUICK", "BENCH_PEERS", "BENCH_PAIRS", "BENCH_SECONDS", "BENCH_LATENCY_SECONDS", "BENCH_LARGEST_GIB")
+    return "".join(f"{name}={shlex.quote(os.environ[name])} " for name in names if os.environ.get(name))
 
 
 def write(path, figures, command):
     """Puts the figures of this run over those of earlier ones, and rewrites the table."""
     stored = json.loads(STORED.read_text()) if STORED.exists() and path.name == "benchmarks.md" else {"rows": {}}
-    about = {"command": command, "machine": machine(), "versions": [peers.version(name) for name in settings.PEERS],
+    about = {"command": asked() + command, "machine": machine(), "versions": [peers.version(name) for name in settings.PEERS],
              "pairs": settings.PAIRS, "quick": settings.QUICK}
     for row in dict.fromkeys(entry["row"] for entry in figures):
         kept = {entry["figure"]: entry["peers"].get("tansu") for entry in stored["rows"].get(row, {}).get("figures", [])}
@@ -63,7 +70,7 @@ def table(rows):
     for about, of in runs.items():
         about = json.loads(about)
         stalls = [entry.get("stall", 0) for row in of for entry in rows[row]["figures"]]
-        lines.append(f"{', '.join(of)}: `{about['command']}`{' (quick)' if about['quick'] else ''}, {about['pairs']} pairs; {'; '.join(about['versions'])}; "
+        lines.append(f"{', '.join(of)}: `{about['command']}`; pairs: {about['pairs']}; {'; '.join(about['versions'])}; "
                      f"{about['machine']}; tasks waited for a CPU {min(stalls):.0%} to {max(stalls):.0%} of the time.")
         lines.append("")
     return "\n".join(lines).rstrip()
