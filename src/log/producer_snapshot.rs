@@ -6,11 +6,16 @@
 //! [ id: i64 ][ epoch: i16 ][ last sequence: i32 ][ last offset: i64 ][ offset delta: i32 ]
 //! [ timestamp: i64 ][ coordinator epoch: i32 ][ first offset of the open transaction: i64, -1 if none ]
 //! ```
+//!
+//! Kafka writes only the last batch of a producer, so that after a start it takes a batch that is sent again, and is
+//! not the last one, for out of order. Here each remembered batch has an entry of its own, oldest first. Kafka reads
+//! such a file: the last entry of a producer counts.
 
 use crate::base::Offset;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::log::producers::Batch;
+use crate::log::producers::NO_SEQUENCE;
 use crate::log::producers::Producers;
 use crate::log::producers::State;
 use crc_fast::CrcAlgorithm;
@@ -22,23 +27,21 @@ const ENTRY_SIZE: usize = 46;
 /// A snapshot larger than this is refused: 20 million producers.
 pub(crate) const SIZE_MAX: u64 = 1 << 30;
 
-/// The file's bytes. Only the last batch of a producer is kept, as in Kafka.
+/// The file's bytes.
 pub(crate) fn encode(producers: &Producers) -> Vec<u8> {
     let mut body = vec![0; 4];
     let mut count: i32 = 0;
     let mut states: Vec<(ProducerId, &State)> = producers.states().collect();
     states.sort_by_key(|(id, _)| *id);
     for (id, state) in states {
-        let last = state.batches.back();
-        body.extend(id.0.to_be_bytes());
-        body.extend(state.epoch.to_be_bytes());
-        body.extend(state.last_sequence().to_be_bytes());
-        body.extend(last.map_or(-1, |batch| batch.last_offset.0).to_be_bytes());
-        body.extend(last.map_or(0, |batch| batch.offset_delta).to_be_bytes());
-        body.extend(state.last_timestamp.0.to_be_bytes());
-        body.extend(state.coordinator_epoch.to_be_bytes());
-        body.extend(state.transaction_start.map_or(-1, |start| start.0).to_be_bytes());
-        count = count.saturating_add(1);
+        let earlier = state.batches.len().saturating_sub(1);
+        for batch in state.batches.iter().take(earlier) {
+            let timestamp = batch.timestamp.min(state.last_timestamp);
+            encode_entry(&mut body, id, state, (Some(batch), timestamp, None));
+        }
+        let last = (state.batches.back(), state.last_timestamp, state.transaction_start);
+        encode_entry(&mut body, id, state, last);
+        count = count.saturating_add(i32::try_from(earlier).unwrap_or(0)).saturating_add(1);
     }
     if let Some(place) = body.first_chunk_mut::<4>() {
         *place = count.to_be_bytes();
@@ -48,6 +51,22 @@ pub(crate) fn encode(producers: &Producers) -> Vec<u8> {
     bytes.extend(crc32c(&body).to_be_bytes());
     bytes.extend(body);
     bytes
+}
+
+fn encode_entry(
+    body: &mut Vec<u8>,
+    id: ProducerId,
+    state: &State,
+    (batch, timestamp, transaction_start): (Option<&Batch>, Timestamp, Option<Offset>),
+) {
+    body.extend(id.0.to_be_bytes());
+    body.extend(state.epoch.to_be_bytes());
+    body.extend(batch.map_or(NO_SEQUENCE, |batch| batch.last_sequence).to_be_bytes());
+    body.extend(batch.map_or(-1, |batch| batch.last_offset.0).to_be_bytes());
+    body.extend(batch.map_or(0, |batch| batch.offset_delta).to_be_bytes());
+    body.extend(timestamp.0.to_be_bytes());
+    body.extend(state.coordinator_epoch.to_be_bytes());
+    body.extend(transaction_start.map_or(-1, |start| start.0).to_be_bytes());
 }
 
 /// Reads a file; what is wrong with it otherwise.
@@ -113,8 +132,12 @@ mod tests {
 
     fn producers() -> Producers {
         let mut producers = Producers::default();
-        let batch =
-            Batch { last_sequence: 9, last_offset: Offset(99), offset_delta: 4, timestamp: Timestamp(1234) };
+        let batch = |last_sequence, last_offset| Batch {
+            last_sequence,
+            last_offset: Offset(last_offset),
+            offset_delta: 4,
+            timestamp: Timestamp(1234),
+        };
         producers.restore(
             ProducerId(5),
             State {
@@ -122,7 +145,7 @@ mod tests {
                 coordinator_epoch: 2,
                 last_timestamp: Timestamp(1234),
                 transaction_start: Some(Offset(95)),
-                batches: VecDeque::from([batch]),
+                batches: VecDeque::from([batch(4, 90), batch(9, 99)]),
             },
         );
         producers
@@ -131,10 +154,12 @@ mod tests {
     #[test]
     fn a_snapshot_reads_back() {
         let bytes = encode(&producers());
-        assert_eq!(bytes.len(), HEAD_SIZE + 4 + ENTRY_SIZE);
+        assert_eq!(bytes.len(), HEAD_SIZE + 4 + 2 * ENTRY_SIZE);
         assert_eq!(bytes.get(..2), Some(&[0, 1][..]));
         let read = decode(&bytes).unwrap();
-        assert_eq!(read.list(), producers().list());
+        let all =
+            |producers: &Producers| producers.states().map(|(_, state)| state.clone()).collect::<Vec<_>>();
+        assert_eq!(all(&read), all(&producers()), "with both batches");
         assert_eq!(read.first_unstable(), Some(Offset(95)));
     }
 

@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// How many batches of a producer are remembered; a producer may have five requests in flight.
 pub(crate) const BATCHES_KEPT: usize = 5;
 const NO_EPOCH: i16 = -1;
-const NO_SEQUENCE: i32 = -1;
+pub(crate) const NO_SEQUENCE: i32 = -1;
 
 /// Who appends, and so how much is checked (class `AppendOrigin`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -274,10 +274,19 @@ impl Producers {
         self.states.iter().map(|(id, state)| (*id, state))
     }
 
-    /// Takes a producer in from a snapshot.
-    pub(crate) fn restore(&mut self, id: ProducerId, state: State) {
+    /// Takes an entry of a snapshot in. Entries of one producer come oldest batch first; the last one counts, and
+    /// the earlier ones of its epoch are remembered batches.
+    pub(crate) fn restore(&mut self, id: ProducerId, mut state: State) {
         if let Some(start) = state.transaction_start {
             self.ongoing.insert(start, id);
+        }
+        if let Some(earlier) = self.states.remove(&id).filter(|earlier| earlier.epoch == state.epoch) {
+            for batch in earlier.batches.into_iter().rev() {
+                let before = state.batches.front().is_none_or(|next| batch.last_offset < next.last_offset);
+                if before && state.batches.len() < BATCHES_KEPT {
+                    state.batches.push_front(batch);
+                }
+            }
         }
         self.states.insert(id, state);
     }
