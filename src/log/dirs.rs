@@ -501,15 +501,22 @@ impl Inner {
         found: FoundFolder,
         config: Arc<TopicConfig>,
     ) -> Result<Arc<Log>, Error> {
-        let place = Place::new(found.path.clone());
-        let recovered = home.unopened.lock().recovered.remove(partition);
-        let recovered = match recovered {
-            Some(recovered) => recovered?,
-            None => open_clean(home, partition, &place)?,
-        };
         if found.topic_id.is_none() {
             write_partition_metadata(&self.disk, &found.path, topic_id)?;
         }
+        let place = Place::new(found.path);
+        let recovered = home.unopened.lock().recovered.remove(partition);
+        let recovered = match recovered {
+            Some(Ok(recovered)) => recovered,
+            Some(Err(error)) => {
+                // Tried again where there was no room, and never taken for a log that was closed in good order.
+                let again = if error.may_pass() { home.recover_one(partition) } else { Err(error) };
+                again.inspect_err(|error| {
+                    home.unopened.lock().recovered.insert(partition.clone(), Err(error.clone()));
+                })?
+            }
+            None => open_clean(home, partition, &place)?,
+        };
         let high_watermark = home.unopened.lock().high_watermarks.get(partition).copied();
         let log = Log::assemble(
             (partition.clone(), topic_id),
@@ -532,8 +539,15 @@ impl Inner {
         let home = self.choose_home(partition)?;
         home.directory.checkpoints.remove(&home.directory, partition)?;
         let path = home.directory.path.join(layout::folder_name(partition));
-        durable::create_dir(&self.disk, &path).map_err(|error| Error::io(&path, error))?;
-        write_partition_metadata(&self.disk, &path, topic_id)?;
+        let made = durable::create_dir(&self.disk, &path).map_err(|error| Error::io(&path, error));
+        let made = made.and_then(|()| write_partition_metadata(&self.disk, &path, topic_id));
+        if let Err(error) = made {
+            // Half a folder belongs to nobody; when it cannot be removed either, the next start sets it aside.
+            if let Err(left) = self.disk.remove_dir_all(&path) {
+                tracing::warn!(path = %path.display(), error = %left, "cannot remove an unfinished partition");
+            }
+            return Err(error);
+        }
         let place = Place::new(path);
         let segments = vec![Segment::fresh(place.clone(), Offset::ZERO)];
         let fresh = Recovered { segments, start: Offset::ZERO, end: Offset::ZERO };

@@ -108,6 +108,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether the same act may succeed later without a restart: the device has no room now, or the process has no
+    /// file descriptor left.
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Error::Full { .. } => true,
+            Error::Io { source, .. } => crate::log::writer::is_full(source),
+            _ => false,
+        }
+    }
+
     pub(crate) fn io(path: &Path, source: io::Error) -> Error {
         Error::Io { path: path.to_owned(), source: Arc::new(source) }
     }

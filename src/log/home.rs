@@ -312,7 +312,8 @@ impl Home {
         }
     }
 
-    fn recover_one(&self, partition: &TopicPartition) -> Result<Recovered, Error> {
+    /// Recovers one partition's log, from its recovery point on.
+    pub(crate) fn recover_one(&self, partition: &TopicPartition) -> Result<Recovered, Error> {
         let (path, start, recovery_point) = {
             let unopened = self.unopened.lock();
             let path = unopened.found.get(partition).map(|found| found.path.clone());

@@ -37,6 +37,16 @@ pub(super) struct Reconciler {
     /// Whether the first image was acted on. What it has may lie in a directory that is offline now; what a later
     /// image adds is new and lies in none.
     pub(super) started: bool,
+    /// Partitions that could not be opened for want of room: they are tried again.
+    pub(super) waiting: Vec<Waiting>,
+}
+
+/// A partition that could not be opened for a reason that may pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    topic: TopicId,
+    index: PartitionIndex,
+    is_new: bool,
 }
 
 /// The log of the cluster's own records; it is in no image.
@@ -48,6 +58,8 @@ struct Opening {
     topic_id: TopicId,
     config: Arc<TopicConfig>,
     state: cluster::Partition,
+    /// The cluster made it while this node ran, so it lies in no directory yet.
+    is_new: bool,
 }
 
 impl Reconciler {
@@ -138,36 +150,59 @@ impl Reconciler {
                 topic_id: topic.id,
                 config: Arc::clone(config),
                 state: state.clone(),
+                is_new: self.started,
             });
         }
     }
 
+    /// Tries again what could not be opened for want of room; whether anything serves now that did not before.
+    pub(super) async fn open_waiting(&mut self, registry: &Registry) -> bool {
+        let waiting = std::mem::take(&mut self.waiting);
+        let before = waiting.len();
+        let opening = |waiting: Waiting| {
+            let topic = self.seen.topic_by_id(waiting.topic)?;
+            Some(Opening {
+                name: TopicPartition::new(Arc::clone(&topic.name), waiting.index),
+                topic_id: waiting.topic,
+                config: self.topic_config(&self.seen, &topic.name),
+                state: topic.partition(waiting.index)?.clone(),
+                is_new: waiting.is_new,
+            })
+        };
+        let mine = |opening: &Opening| opening.state.replicas.contains(&self.node_id());
+        let openings: Vec<Opening> = waiting.into_iter().filter_map(opening).filter(mine).collect();
+        self.open(openings, registry).await;
+        self.waiting.len() < before
+    }
+
     /// Opens logs away from the workers, gives their partitions a role, and only then registers them.
-    async fn open(&self, openings: Vec<Opening>, registry: &Registry) {
+    async fn open(&mut self, openings: Vec<Opening>, registry: &Registry) {
         if openings.is_empty() {
             return;
         }
         let dirs = self.dirs.clone();
         let shared = Arc::clone(&self.shared);
-        let are_new = self.started;
         let opened = task::run_blocking(move || {
             let open = |opening: Opening| {
-                let Opening { name, topic_id, config, state } = opening;
-                let log = if are_new {
+                let Opening { name, topic_id, config, state, is_new } = opening;
+                let log = if is_new {
                     dirs.create_log(&name, topic_id, config)
                 } else {
                     dirs.open_log(&name, topic_id, config)
                 };
+                let may_pass = log.as_ref().is_err_and(log::Error::may_pass);
+                let waiting = may_pass.then_some(Waiting { topic: topic_id, index: name.partition, is_new });
                 let hosted = hosted(&name, log, &state, &shared);
-                (name, topic_id, hosted)
+                (name, topic_id, hosted, waiting)
             };
             openings.into_iter().map(open).collect::<Vec<_>>()
         })
         .await;
+        self.waiting.extend(opened.iter().filter_map(|opened| opened.3));
         for topic in opened.chunk_by(|one, next| one.1 == next.1) {
-            if let Some((name, id, _)) = topic.first() {
+            if let Some((name, id, ..)) = topic.first() {
                 let partitions =
-                    topic.iter().map(|(name, _, hosted)| (name.partition, hosted.clone())).collect();
+                    topic.iter().map(|(name, _, hosted, _)| (name.partition, hosted.clone())).collect();
                 registry.put(*id, &name.topic, partitions);
             }
         }

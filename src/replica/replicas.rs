@@ -27,6 +27,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
+/// How often partitions are tried again that could not be opened for want of room.
+const RETRY_OPENING: Duration = Duration::from_secs(1);
+
 /// All partitions that have a replica on this node.
 #[derive(Debug)]
 pub struct Replicas {
@@ -73,7 +76,9 @@ impl Replicas {
             shared,
             seen: Arc::new(Image::empty(&cluster_id)),
             started: false,
+            waiting: Vec::new(),
         };
+        let retry_clock = reconciler.shared.clock.clone();
         let mut images = publisher.watch();
         let first = images.borrow_and_update().clone();
         reconciler.set_strays_aside(&first).await;
@@ -84,6 +89,10 @@ impl Replicas {
                 tokio::select! {
                     () = shutdown.triggered() => return,
                     changed = images.changed() => if changed.is_err() { return },
+                    () = retry_clock.sleep(RETRY_OPENING), if !reconciler.waiting.is_empty() => {
+                        follower.open_waiting(&mut reconciler).await;
+                        continue;
+                    }
                 }
                 let image = images.borrow_and_update().clone();
                 follower.act(&mut reconciler, &image).await;
@@ -110,6 +119,12 @@ impl Replicas {
         reconciler.act(image, &self.registry).await;
         self.leaderships.publish(|topic| self.led(topic));
         self.applied.send_replace(image.offset);
+    }
+
+    async fn open_waiting(&self, reconciler: &mut Reconciler) {
+        if reconciler.open_waiting(&self.registry).await {
+            self.leaderships.publish(|topic| self.led(topic));
+        }
     }
 
     /// Waits for the task that follows the images; call it after the shutdown was triggered.

@@ -163,7 +163,11 @@ fn a_full_device_fails_appends_and_recovers_without_a_restart() {
     assert_eq!(log.log_end_offset(), Offset(3), "taken back");
     assert!(log.is_online());
     assert_eq!(read_all(&log, Offset(0), 1000), vec![(0, 2)], "reads go on");
+    let (topic, config) = (TopicId::random(), config(|_| {}));
+    let refused = dirs.create_log(&partition(7), topic, config.clone()).unwrap_err();
+    assert!(refused.may_pass(), "{refused}");
     disk.set_capacity(1 << 30);
+    dirs.create_log(&partition(7), topic, config).unwrap();
     assert_eq!(append(&log, batch(1, 100, 0)).base_offset, Offset(3));
     assert_eq!(read_all(&log, Offset(0), 1000), vec![(0, 2), (3, 3)]);
     disk.fail_at(disk.operations(), Fault::Device);
