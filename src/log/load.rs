@@ -151,7 +151,7 @@ impl Log {
             return Err(Error::Closed);
         }
         if core.warm.is_none() {
-            let warm = self.load(core)?;
+            let warm = self.say_damage(self.load(core))?;
             core.warm = Some(Box::new(warm));
         }
         Ok(core.warm.as_mut().expect("loaded just now"))

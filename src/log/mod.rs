@@ -84,6 +84,7 @@ use recover::Recovered;
 use segment::Place;
 use segment::Segment;
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Weak;
 use std::sync::atomic::AtomicI64;
@@ -116,6 +117,8 @@ pub struct Log {
     /// Below it everything, indexes included, is on stable storage.
     recovery_point: AtomicI64,
     progress: watch::Sender<Progress>,
+    /// The damaged file that the log of this process named last, so that readers who ask again do not fill it.
+    damage_said: Mutex<Option<PathBuf>>,
 }
 
 /// What the partition's lock guards.
@@ -232,6 +235,7 @@ impl Log {
             high_watermark: AtomicI64::new(high_watermark.clamp(start, end).0),
             recovery_point: AtomicI64::new(end.0),
             progress: watch::Sender::new(progress),
+            damage_said: Mutex::new(None),
         })
     }
 

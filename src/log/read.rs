@@ -51,6 +51,26 @@ impl Log {
         at_least_one: bool,
     ) -> Result<ReadResult, Error> {
         self.check_online()?;
+        self.say_damage(self.read_view(from, limit, max_bytes, at_least_one))
+    }
+
+    /// Names a damaged file at the log of this process, once for as long as it is the same one.
+    pub(crate) fn say_damage<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+        if let Err(Error::Damaged { file, position, reason }) = &result
+            && self.damage_said.lock().replace(file.clone()).as_ref() != Some(file)
+        {
+            tracing::error!(partition = %self.partition, file = %file.display(), position, reason, "records cannot be read");
+        }
+        result
+    }
+
+    fn read_view(
+        &self,
+        from: Offset,
+        limit: Offset,
+        max_bytes: usize,
+        at_least_one: bool,
+    ) -> Result<ReadResult, Error> {
         let end = self.published.load();
         let start = self.log_start_offset();
         if from < start || from > end.offset {
@@ -61,6 +81,7 @@ impl Log {
         let mut result = ReadResult::default();
         let max_bytes = u64::try_from(max_bytes).unwrap_or(u64::MAX);
         let first = segments.partition_point(|segment| segment.base <= from).saturating_sub(1);
+        let wanted = from;
         let mut from = from;
         for (index, segment) in segments.iter().enumerate().skip(first) {
             let left = max_bytes.saturating_sub(result.bytes);
@@ -72,6 +93,7 @@ impl Log {
             let read = self.read_segment(segment, &bounds);
             match self.explain(read, from)? {
                 Part::Beyond => {}
+                Part::Limit => return Ok(result),
                 Part::Full => break,
                 Part::Slice { slice, to_the_end } => {
                     result.bytes += slice.length;
@@ -83,7 +105,23 @@ impl Log {
             }
             from = segments.get(index + 1).map_or(limit, |next| next.base).max(from);
         }
+        if at_least_one && result.slices.is_empty() && wanted < limit {
+            return Err(self.nothing_at(wanted, segments.get(first)));
+        }
         Ok(result)
+    }
+
+    /// There must be a batch and there is none: its file is shorter than it was. Without an error a reader would ask
+    /// for ever.
+    fn nothing_at(&self, offset: Offset, segment: Option<&Arc<Segment>>) -> Error {
+        let (start, end) = (self.log_start_offset(), self.log_end_offset());
+        if !(start..end).contains(&offset) {
+            // Retention or a truncation was faster than this read.
+            return Error::OffsetOutOfRange { offset, start, end };
+        }
+        let path = segment.map_or_else(|| self.place.path().to_path_buf(), |segment| segment.path(Kind::Log));
+        let size = segment.map_or(0, |segment| segment.size());
+        Error::damaged(&path, size, format!("no batch at offset {offset}, although the log ends at {end}"))
     }
 
     /// As [`Log::read`], with the bytes read into memory: for those who replay a log.
@@ -150,10 +188,13 @@ impl Log {
             if segment.base == bounds.end.segment { bounds.end.position } else { segment.size() };
         let Some(first) = self.locate(segment, bounds.from, segment_end)? else { return Ok(Part::Beyond) };
         if first.header.base_offset >= bounds.limit.0 {
-            return Ok(Part::Full);
+            return Ok(Part::Limit);
         }
         let visible_end = self.limit_position(segment, bounds, segment_end)?;
         let available = visible_end.saturating_sub(first.position);
+        if available == 0 {
+            return Ok(Part::Limit);
+        }
         let first_size = u64::try_from(first.header.total_size()).unwrap_or(u64::MAX);
         if available < first_size {
             return Ok(Part::Full);
@@ -248,7 +289,9 @@ impl Log {
 enum Part {
     /// Nothing at or above the offset: the next segment may have it.
     Beyond,
-    /// There is something, but it may not or cannot be returned.
+    /// What there is lies at or above the limit.
+    Limit,
+    /// There is something, but no room for it.
     Full,
     /// Whole batches; the next segment follows on when they reach the end.
     Slice { slice: FileSlice, to_the_end: bool },

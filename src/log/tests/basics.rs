@@ -126,6 +126,35 @@ fn zeros_behind_the_last_batch_of_a_cleanly_closed_log_are_cut_and_other_bytes_a
 }
 
 #[test]
+fn where_a_file_became_shorter_readers_get_an_error_and_not_nothing() {
+    let bench = Bench::new();
+    let file = bench.path().join("topic-0/00000000000000000000.log");
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    for _ in 0..3 {
+        append(&log, batch(1, 100, 0));
+    }
+    let whole = log.size_bytes();
+    dirs.close(-1);
+    drop((log, dirs));
+    // In the middle of the last batch, and exactly before it.
+    for length in [whole - 10, whole / 3 * 2] {
+        std::fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        let read = |from: i64| log.read(Offset(from), Offset(3), 200, true);
+        assert!(read(0).unwrap().bytes > 0, "what is whole is read");
+        assert!(matches!(read(2), Err(Error::Damaged { .. })), "{length} of {whole} bytes");
+        assert_eq!(
+            log.read(Offset(2), Offset(2), 200, true).unwrap().bytes,
+            0,
+            "at the limit there is nothing"
+        );
+        dirs.close(-1);
+    }
+}
+
+#[test]
 fn a_partition_that_was_only_read_leaves_no_index_files() {
     let bench = Bench::new();
     let dirs = bench.open();
