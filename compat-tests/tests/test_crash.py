@@ -1,0 +1,107 @@
+"""Short forms of the crash tests (`crash/run` has the long ones), and the proof that each notices a planted fault.
+
+Power cuts and full disks need root and loop devices. Where there are none they are skipped, which CI counts as failed.
+"""
+
+import asyncio
+import os
+import time
+
+import pytest
+
+from crash import cuts, disk, flat, flips, full, kills, plants, soak
+from crash.history import Fault
+
+SEED = int(os.environ.get("COMPAT_SEED", time.time()))
+KILLS = int(os.environ.get("COMPAT_KILLS", "20"))
+own_disk = pytest.mark.skipif(disk.usable() is not None, reason=f"no disk of its own: {disk.usable()}")
+
+
+def noticed(work, *words):
+    with pytest.raises(AssertionError) as caught:
+        asyncio.run(work)
+    said = str(caught.value)
+    assert any(word in said for word in words), said
+
+
+def test_kills_under_load_lose_and_double_nothing():
+    asyncio.run(kills.run(KILLS, SEED))
+
+
+@pytest.mark.parametrize("plant, words", [
+    ("lost", ["is lost", "records are missing", "was acknowledged at", "committed"]),
+    ("hole", ["records are missing", "is lost", "was acknowledged at"]),
+    ("doubled", ["is stored twice"]),
+    ("swapped", ["was acknowledged at", "out of order", "is not"]),
+    ("offsets", ["committed offset is -1"]),
+    ("unseen", ["records are missing", "is lost"]),
+])
+def test_the_checker_notices(plant, words):
+    assert plant in plants.FILES + plants.INPUT
+    noticed(kills.run(5, SEED, plant, topics=0.3, witness=False), *words)
+
+
+@own_disk
+def test_power_cuts_take_nothing_that_was_synced_and_only_ends_of_logs():
+    asyncio.run(cuts.run(5, SEED))
+
+
+@own_disk
+@pytest.mark.parametrize("plant", ["nosync", "hole"])
+def test_the_checker_of_power_cuts_notices(plant):
+    noticed(cuts.run(6, SEED, plant, topics=0.3), "synced and acknowledged was", "records are missing", "is lost", "topics made and lost", "was acknowledged at", "committed offset")
+
+
+@own_disk
+def test_a_full_disk_is_read_and_refused_and_goes_on_without_a_restart():
+    asyncio.run(full.run(2, SEED))
+
+
+@own_disk
+def test_the_checker_of_full_disks_notices():
+    noticed(full.run(1, SEED, "lost"), "is lost", "was acknowledged at", "records are missing")
+
+
+def test_damaged_files_are_never_taken_for_good():
+    asyncio.run(flips.run(12, SEED))
+
+
+@pytest.mark.parametrize("plant, words", [("served", ["written was"]), ("silent", ["the log says nothing"])])
+def test_the_checker_of_damaged_files_notices(plant, words):
+    noticed(flips.run(20, SEED, plant), *words)
+
+
+def test_a_short_soak_is_flat_and_without_errors():
+    asyncio.run(soak.run(15, SEED))
+
+
+def test_the_soak_notices_files_that_stay_open():
+    noticed(soak.run(12, SEED, "leak"), "open files grows")
+
+
+def test_only_what_grows_is_called_growing():
+    wandering = [100 + (number * 37) % 9 for number in range(60)]
+    assert flat.grows(wandering, 0.05, 2) is None
+    assert flat.grows([sample + number * 0.5 for number, sample in enumerate(wandering)], 0.05, 2) > 15
+    assert flat.grows([1000 - number for number in range(60)], 0.05, 2) is None
+    with pytest.raises(ValueError):
+        flat.grows([1, 2, 3], 0.05, 2)
+
+
+def test_a_lane_out_of_order_is_a_fault():
+    from crash.history import Partition, Sent
+    from crash.load import Lane
+
+    partition = Partition("t", 0)
+    lane = Lane("lane", partition, 1, False, "none", None, False)
+    for turn in (0, 2):
+        sent = Sent(turn, lane, turn, 1, 0)
+        if turn == 2:
+            with pytest.raises(Fault, match="sent before it, is not"):
+                lane.order(sent, partition)
+        else:
+            lane.order(sent, partition)
+    lane.void.add(1)
+    lane.order(Sent(2, lane, 2, 1, 0), partition)
+    with pytest.raises(Fault, match="out of order"):
+        lane.order(Sent(1, lane, 1, 1, 0), partition)
