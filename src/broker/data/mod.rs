@@ -12,6 +12,7 @@ pub(super) mod list_offsets;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
 mod producer_ids;
+mod repeats;
 
 pub use fetch_session::FetchSessions;
 pub use producer_ids::ProducerIds;

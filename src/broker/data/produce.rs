@@ -11,6 +11,7 @@ use crate::broker::context::Reply;
 use crate::broker::data::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
+use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
 use crate::cluster::image::is_internal;
 use crate::protocol::produce;
@@ -79,7 +80,7 @@ struct Staged {
 /// Handles a Produce request.
 pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Reply {
     let began = broker.clock.now();
-    let request = match produce::decode(&context.header, body) {
+    let mut request = match produce::decode(&context.header, body) {
         Ok(request) => request,
         Err(error) => return Reply::Now(Answer::close(format!("Produce: {error}"))),
     };
@@ -87,6 +88,7 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     if crowd::too_many(&broker.publisher.current(), named) {
         return Reply::Now(Answer::close(format!("Produce: {named} partitions are too many")));
     }
+    repeats::keep_last(&mut request.topics);
     let version = context.version();
     if has_room(broker, &request, version) {
         return first_stage(broker, context, request, began);
