@@ -86,6 +86,8 @@ pub struct GroupSettings {
     pub initial_rebalance_delay_ms: i32,
     /// `group.max.size`: members of one group.
     pub max_size: i32,
+    /// `dohle.group.memory.max.bytes`: what the members of all groups may take.
+    pub memory_bytes_max: i64,
 }
 
 /// Committed offsets and their topic.
@@ -385,6 +387,7 @@ fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
         max_session_timeout_ms: values.int("group.max.session.timeout.ms"),
         initial_rebalance_delay_ms: values.int("group.initial.rebalance.delay.ms"),
         max_size: values.int("group.max.size"),
+        memory_bytes_max: values.long("dohle.group.memory.max.bytes"),
     };
     if groups.min_session_timeout_ms > groups.max_session_timeout_ms {
         return Err(Invalid::sentence(

@@ -2,6 +2,8 @@
 
 use crate::base::ErrorCode;
 use crate::base::TopicId;
+use crate::groups::classic::member::MEMBER_BYTES;
+use crate::groups::classic::member::protocols_bytes;
 use crate::metrics;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -102,6 +104,15 @@ pub struct Join {
     pub skips_assignment: bool,
     /// Why the client joins, for the log.
     pub reason: Option<Arc<str>>,
+}
+
+impl Join {
+    /// The memory that the member will take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let texts =
+            self.group.len() + self.new_member_id.len() + self.client_id.len() + self.client_host.len();
+        MEMBER_BYTES + texts + protocols_bytes(&self.protocols)
+    }
 }
 
 /// The end of a join.

@@ -11,6 +11,7 @@ use crate::coordinator::TimerChange;
 use crate::coordinator::machine::Entry;
 use crate::groups::classic::group::Group;
 use crate::groups::classic::group::State;
+use crate::groups::classic::member::Member;
 use crate::groups::classic::rebalance::Turn;
 use crate::groups::classic::requests;
 use crate::groups::command::Answer;
@@ -24,6 +25,7 @@ use crate::groups::command::Leave;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
 use crate::groups::expire;
+use crate::groups::memory::Share;
 use crate::groups::offsets;
 use crate::groups::offsets::Offsets;
 use crate::groups::record::Record;
@@ -74,12 +76,14 @@ pub struct Groups {
     settings: Arc<Settings>,
     groups: BTreeMap<Arc<str>, Arc<Group>>,
     offsets: Offsets,
+    share: Share,
 }
 
 impl Groups {
     /// No groups.
     pub fn new(settings: Arc<Settings>) -> Groups {
-        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default() }
+        let share = Share::new(Arc::clone(&settings.memory));
+        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default(), share }
     }
 
     /// How many groups there are.
@@ -115,6 +119,17 @@ impl Groups {
         &self.offsets
     }
 
+    fn put(&mut self, group: Arc<Group>) {
+        let after = group.bytes();
+        let before = self.groups.insert(group.id.clone(), group).map_or(0, |before| before.bytes());
+        self.share.change(before, after);
+    }
+
+    fn forget(&mut self, id: &str) {
+        let before = self.groups.remove(id).map_or(0, |before| before.bytes());
+        self.share.change(before, 0);
+    }
+
     fn turn(&self, now: Now, group: Group) -> Turn<'_> {
         let has_offsets = self.offsets.has_any(&group.id);
         Turn::new(&self.settings, now, group, has_offsets)
@@ -132,6 +147,11 @@ impl Groups {
         if !session_times.contains(&request.session_timeout_ms) {
             return refuse(ErrorCode::InvalidSessionTimeout);
         }
+        let known = self.groups.get(&request.group).and_then(|group| group.member(&request.member_id));
+        let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes));
+        if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
+            return refuse(ErrorCode::CoordinatorNotAvailable);
+        }
         let group = match self.groups.get(&request.group) {
             Some(group) => (**group).clone(),
             None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
@@ -148,6 +168,11 @@ impl Groups {
             return refuse(ErrorCode::InvalidGroupId);
         }
         let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
+        let assigned = request.assignments.iter().map(|(_, assignment)| assignment.len()).sum::<usize>();
+        let more = assigned.saturating_sub(group.members().map(|member| member.assignment.len()).sum());
+        if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
+            return refuse(ErrorCode::CoordinatorNotAvailable);
+        }
         let mut turn = self.turn(now, (**group).clone());
         turn.sync(ticket, request);
         turn.finish()
@@ -350,27 +375,20 @@ impl Machine for Groups {
                 if let Some(value) = value
                     && !self.groups.contains_key(&key.group)
                 {
-                    let group = Group::new(key.group.clone(), value.committed);
-                    self.groups.insert(key.group.clone(), Arc::new(group));
+                    self.put(Arc::new(Group::new(key.group.clone(), value.committed)));
                 }
             }
             Record::Group(id, Some(value)) => {
-                self.groups.insert(id.clone(), Arc::new(Group::from_value(id.clone(), value)));
+                self.put(Arc::new(Group::from_value(id.clone(), value)));
             }
-            Record::Group(id, None) => {
-                self.groups.remove(id);
-            }
+            Record::Group(id, None) => self.forget(id),
         }
     }
 
     fn install(&mut self, change: Change) {
         match change.0 {
-            Kind::Put(group) => {
-                self.groups.insert(group.id.clone(), group);
-            }
-            Kind::Forget(id) => {
-                self.groups.remove(&id);
-            }
+            Kind::Put(group) => self.put(group),
+            Kind::Forget(id) => self.forget(&id),
         }
     }
 

@@ -10,6 +10,7 @@ mod classic;
 pub mod command;
 mod expire;
 pub mod machine;
+pub mod memory;
 mod offsets;
 pub mod record;
 mod running;
@@ -22,6 +23,7 @@ mod wire;
 mod tests;
 
 pub use machine::Groups;
+pub use memory::Memory;
 pub use running::Running;
 pub use service::Service;
 pub use settings::Settings;

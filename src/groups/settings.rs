@@ -1,6 +1,8 @@
 //! The settings that the rules of groups depend on.
 
 use crate::config::ServerConfig;
+use crate::groups::memory::Memory;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Rules' settings, named after Kafka's keys (`GroupCoordinatorConfig`, `OffsetConfig`).
@@ -20,6 +22,8 @@ pub struct Settings {
     pub offsets_retention: Duration,
     /// `offsets.retention.check.interval.ms`
     pub retention_check_interval: Duration,
+    /// What the members of all groups may take: `dohle.group.memory.max.bytes`.
+    pub memory: Arc<Memory>,
 }
 
 impl Settings {
@@ -34,6 +38,7 @@ impl Settings {
             offset_metadata_max: usize::try_from(config.offsets.metadata_max_bytes).unwrap_or(0),
             offsets_retention: millis(config.offsets.retention_ms),
             retention_check_interval: millis(config.offsets.retention_check_interval_ms.max(1)),
+            memory: Memory::new(usize::try_from(config.groups.memory_bytes_max).unwrap_or(usize::MAX)),
         }
     }
 }

@@ -14,6 +14,10 @@ pub(super) const KEYS: &[Definition] = &[
          a free one, and an empty value turns them off. Nobody has to authenticate. When the default port is taken the \
          broker starts without them, with a warning; an address that was set must be free.",
     ),
+    Definition::new(Kind::Long, "dohle.group.memory.max.bytes", Some("67108864")).at_least(1048576).used().doc(
+        "How many bytes the members of all groups of this broker may take together: their ids, subscriptions and \
+         assignments. Further members are told to try again later, and the log says so.",
+    ),
     Definition::new(Kind::Boolean, "dohle.io.uring.enable", Some("true")).used().doc(
         "Whether io_uring may be used for writing. With `false`, or where the kernel forbids it, \
          a small pool of threads writes instead.",

@@ -2,6 +2,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::Timestamp;
+use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::Member;
 use crate::groups::classic::subscription;
 use crate::groups::command::JoinedMember;
@@ -65,6 +66,8 @@ pub(crate) struct Group {
     members: BTreeMap<Arc<str>, Arc<Member>>,
     static_members: BTreeMap<Arc<str>, Arc<str>>,
     joining: usize,
+    /// The memory that the members take, about.
+    member_bytes: usize,
     /// Ids handed out by MEMBER_ID_REQUIRED that have not come back yet.
     pub(crate) pending_joins: BTreeSet<Arc<str>>,
     /// Members of this generation whose sync has not come yet.
@@ -90,6 +93,7 @@ impl Group {
             members: BTreeMap::new(),
             static_members: BTreeMap::new(),
             joining: 0,
+            member_bytes: 0,
             pending_joins: BTreeSet::new(),
             pending_syncs: BTreeSet::new(),
             initial: None,
@@ -168,9 +172,10 @@ impl Group {
         }
         self.leader.get_or_insert_with(|| member.id.clone());
         self.pending_joins.remove(&member.id);
-        self.joining += usize::from(member.join.is_some());
-        let before = self.members.insert(member.id.clone(), Arc::new(member));
-        self.joining -= usize::from(before.is_some_and(|before| before.join.is_some()));
+        self.count(&member);
+        if let Some(before) = self.members.insert(member.id.clone(), Arc::new(member)) {
+            self.discount(&before);
+        }
     }
 
     /// Takes a member out. The leadership passes on; waiting requests are the caller's to answer.
@@ -178,7 +183,7 @@ impl Group {
         self.pending_joins.remove(id);
         self.pending_syncs.remove(id);
         let member = Arc::unwrap_or_clone(self.members.remove(id)?);
-        self.joining -= usize::from(member.join.is_some());
+        self.discount(&member);
         if let Some(instance_id) = &member.instance_id
             && self.static_members.get(instance_id) == Some(&member.id)
         {
@@ -193,11 +198,22 @@ impl Group {
     /// Changes a member in place.
     pub(crate) fn update(&mut self, id: &str, change: impl FnOnce(&mut Member)) {
         if let Some(member) = self.members.get_mut(id) {
-            let member = Arc::make_mut(member);
-            self.joining -= usize::from(member.join.is_some());
-            change(member);
-            self.joining += usize::from(member.join.is_some());
+            let before = Arc::clone(member);
+            change(Arc::make_mut(member));
+            let after = Arc::clone(member);
+            self.count(&after);
+            self.discount(&before);
         }
+    }
+
+    fn count(&mut self, member: &Member) {
+        self.joining += usize::from(member.join.is_some());
+        self.member_bytes += member.bytes();
+    }
+
+    fn discount(&mut self, member: &Member) {
+        self.joining -= usize::from(member.join.is_some());
+        self.member_bytes -= member.bytes();
     }
 
     /// Everyone known has joined and nobody is expected to come back with a fresh id.
@@ -312,6 +328,13 @@ impl Group {
             metadata: member.metadata(protocol).cloned().unwrap_or_default(),
         };
         self.members().map(entry).collect()
+    }
+
+    /// The memory it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let pending: usize = self.pending_joins.iter().map(|id| MEMBER_BYTES + id.len()).sum();
+        let topics: usize = self.subscribed_topics.iter().flatten().map(|topic| 64 + topic.len()).sum();
+        self.id.len() + pending + topics + self.member_bytes
     }
 
     /// Nothing would be lost with this group: it never had a generation and nobody is on the way.

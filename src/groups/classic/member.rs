@@ -23,7 +23,17 @@ pub(crate) struct Member {
     pub(crate) sync: Option<Ticket>,
 }
 
+/// What a member takes beside its texts and blobs, about: itself, its place in the group, its timer.
+pub(crate) const MEMBER_BYTES: usize = 512;
+
 impl Member {
+    /// The memory it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let instance_id = self.instance_id.as_ref().map_or(0, |id| id.len());
+        let texts = self.id.len() + instance_id + self.client_id.len() + self.client_host.len();
+        MEMBER_BYTES + texts + protocols_bytes(&self.protocols) + self.assignment.len()
+    }
+
     pub(crate) fn metadata(&self, protocol: &str) -> Option<&Bytes> {
         self.protocols.iter().find(|own| &*own.name == protocol).map(|own| &own.metadata)
     }
@@ -74,4 +84,12 @@ impl Member {
             sync: None,
         }
     }
+}
+
+/// The memory that protocols take, about.
+pub(crate) fn protocols_bytes(protocols: &[Protocol]) -> usize {
+    protocols
+        .iter()
+        .map(|protocol| size_of::<Protocol>() + protocol.name.len() + protocol.metadata.len())
+        .sum()
 }

@@ -65,6 +65,36 @@ fn joins_that_a_stable_group_refuses() {
 }
 
 #[test]
+fn members_take_no_more_memory_than_there_is_and_those_who_are_there_stay() {
+    let memory = Memory::new(20_000);
+    let mut trial = Trial::new(Settings { memory: Arc::clone(&memory), ..settings() });
+    trial.stable(&[("a", None), ("b", Some("i"))]);
+    let small = memory.used();
+    assert!((1_000..4_000).contains(&small), "{small}");
+    let large = |name: &str| {
+        let metadata = Bytes::from(vec![b'm'; 30_000]);
+        join(name).with(|join| join.protocols.iter_mut().for_each(|own| own.metadata = metadata.clone()))
+    };
+    assert_eq!(join_error(&mut trial, large("x")), ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(join_error(&mut trial, large("a").known()), ErrorCode::CoordinatorNotAvailable);
+    let ticket = trial.send(sync("a", 1, vec![(text("a"), Bytes::from(vec![0; 30_000]))]));
+    assert_eq!(trial.synced(ticket).unwrap().error, ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(memory.used(), small, "what was refused takes nothing");
+    assert_eq!(trial.state(), "Stable");
+    let mut elsewhere = Trial::new(Settings { memory: Arc::clone(&memory), ..settings() });
+    for number in 0..60 {
+        elsewhere.send(join(&format!("m{number}")).build());
+    }
+    assert!(memory.used() > 15_000 && memory.used() <= 20_000, "all partitions share: {}", memory.used());
+    assert_eq!(join_error(&mut trial, join("y")), ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(join_error(&mut trial, join("a").known()), ErrorCode::None, "who is there goes on");
+    drop(elsewhere);
+    assert!(memory.used() > 1_000);
+    trial.pass(10_000_000);
+    assert_eq!((trial.state(), memory.used()), ("Dead", 0), "members that are gone take nothing");
+}
+
+#[test]
 fn a_refused_join_tells_the_id_and_leaves_no_group_behind() {
     let mut trial = Trial::new(settings());
     let ticket = trial.send(join("m").known().build());

@@ -8,6 +8,7 @@ use crate::coordinator::Machine;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
 use crate::groups::Groups;
+use crate::groups::Memory;
 use crate::groups::Settings;
 use crate::groups::command::{Answer, Command, Commit, CommitPartition, CommitTopic, DeleteOffsets};
 use crate::groups::command::{

@@ -8,6 +8,7 @@ use crate::coordinator::Outcome;
 use crate::coordinator::TimerChange;
 use crate::coordinator::timer::Timers;
 use crate::groups::machine::Timer;
+use crate::groups::memory::Memory;
 
 pub(super) const GROUP: &str = "g";
 
@@ -24,6 +25,7 @@ pub(super) fn settings() -> Settings {
         offset_metadata_max: 4_096,
         offsets_retention: Duration::from_secs(7 * 24 * 3600),
         retention_check_interval: Duration::from_secs(600),
+        memory: Memory::new(1 << 30),
     }
 }
 
