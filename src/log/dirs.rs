@@ -20,6 +20,7 @@ use crate::log::directory::DirectoryState;
 #[cfg(feature = "sim")]
 use crate::log::directory::Faults;
 use crate::log::directory::Services;
+use crate::log::directory::Trash;
 use crate::log::error::Error;
 use crate::log::home;
 use crate::log::home::FoundFolder;
@@ -38,6 +39,8 @@ use crate::log::upkeep::Schedule;
 use crate::log::writer;
 use crate::metrics;
 use parking_lot::Mutex;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -302,16 +305,25 @@ impl Dirs {
     }
 
     /// Deletes a partition's log, open or not: its folder is renamed to `-delete` now and removed after
-    /// `file.delete.delay.ms`. Readers keep the files they hold. Nothing happens when there is none.
+    /// `file.delete.delay.ms`. Readers keep the files they hold. Nothing happens when there is none. In a directory
+    /// that is offline the folder stays as it is and is forgotten, so that a new partition may take the name; the
+    /// next start finds it under an id that the cluster does not know.
     ///
     /// # Errors
-    /// [`Error::Io`] of the rename; [`Error::Offline`].
+    /// [`Error::Io`] of the rename.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<(), Error> {
         let _changes = self.inner.changes.lock();
         for home in &self.inner.homes {
             let open = home.directory.open.lock().get(partition).cloned();
+            if home.directory.check().is_err() {
+                if home.directory.open.lock().remove(partition).is_some() || home.has_unopened(partition) {
+                    let directory = home.directory.path.display();
+                    tracing::warn!(%partition, %directory, "a deleted partition's folder stays in a directory that is offline");
+                }
+                home.forget(partition);
+                continue;
+            }
             if let Some(log) = open {
-                home.directory.check()?;
                 log.delete()?;
                 home.directory.open.lock().remove(partition);
                 home.directory.checkpoints.remove(&home.directory, partition)?;
@@ -319,23 +331,50 @@ impl Dirs {
             }
             let found = home.unopened.lock().found.get(partition).cloned();
             if let Some(found) = found {
-                let to = home.directory.path.join(layout::deleted_folder_name(partition));
-                self.move_folder(home, partition, &found.path, &to)?;
-                let paths = vec![to];
-                let due = self.inner.clock.now();
-                home.directory.trash.lock().push(crate::log::directory::Trash { due, paths });
+                self.discard(home, partition, &found)?;
             }
         }
         Ok(())
     }
 
-    /// Sets a partition that the cluster does not know aside (`-stray`): it keeps its bytes and is not opened again.
+    /// Deletes the folders of topics that the cluster has deleted: the process before this one ended before it came
+    /// to that. Apache Kafka sets such folders aside for good (`LogManager.isStrayKraftReplica`).
+    pub fn finish_deletions(&self, deleted: &BTreeSet<TopicId>) {
+        let _changes = self.inner.changes.lock();
+        for home in &self.inner.homes {
+            let unfinished: Vec<(TopicPartition, FoundFolder)> = {
+                let unopened = home.unopened.lock();
+                let gone = |found: &FoundFolder| found.topic_id.is_some_and(|id| deleted.contains(&id));
+                let found = unopened.found.iter().filter(|(_, found)| gone(found));
+                found.map(|(partition, found)| (partition.clone(), found.clone())).collect()
+            };
+            for (partition, found) in unfinished {
+                tracing::info!(%partition, "finishing the deletion of a topic");
+                if let Err(error) = self.discard(home, &partition, &found) {
+                    tracing::warn!(%partition, %error, "cannot delete the folder");
+                }
+            }
+        }
+    }
+
+    /// Takes a folder that is not open out of the way, to be removed.
+    fn discard(&self, home: &Home, partition: &TopicPartition, found: &FoundFolder) -> Result<(), Error> {
+        let to = home.directory.path.join(layout::deleted_folder_name(partition));
+        self.move_folder(home, partition, &found.path, &to)?;
+        let due = self.inner.clock.now();
+        home.directory.trash.lock().push(Trash { due, paths: vec![to] });
+        Ok(())
+    }
+
+    /// Sets a folder that the cluster does not know aside (`-stray`): it keeps its bytes and is not opened again.
+    /// A folder of the same name in another directory stays.
     ///
     /// # Errors
     /// [`Error::Io`] of the rename.
-    pub fn set_aside(&self, partition: &TopicPartition) -> Result<(), Error> {
+    pub fn set_aside(&self, stray: &Found) -> Result<(), Error> {
+        let partition = &stray.partition;
         let _changes = self.inner.changes.lock();
-        for home in &self.inner.homes {
+        for home in self.inner.homes.iter().filter(|home| home.directory.id == stray.directory) {
             let found = home.unopened.lock().found.get(partition).cloned();
             if let Some(found) = found {
                 let to = home.directory.path.join(layout::stray_folder_name(partition));
@@ -581,6 +620,10 @@ impl Inner {
 const METADATA_TOPIC: &str = "__cluster_metadata";
 
 impl Home {
+    fn has_unopened(&self, partition: &TopicPartition) -> bool {
+        self.unopened.lock().found.contains_key(partition)
+    }
+
     /// A partition is open (or gone): it is no longer among the unopened.
     fn forget(&self, partition: &TopicPartition) {
         let mut unopened = self.unopened.lock();
@@ -686,17 +729,22 @@ fn directories(settings: &StorageSettings) -> Vec<PathBuf> {
     paths
 }
 
+/// A partition has one folder. Folders of two topics that had the name one after the other are no duplicates: one was
+/// deleted while its directory was offline, and is set aside when the cluster's image is known.
 fn refuse_duplicates(homes: &[Home]) -> Result<(), Error> {
-    let mut seen: Vec<(TopicPartition, PathBuf)> = Vec::new();
+    let mut seen: HashMap<TopicPartition, Vec<FoundFolder>> = HashMap::new();
     for home in homes {
-        let unopened = home.unopened.lock();
-        for (partition, found) in &unopened.found {
-            if let Some((_, first)) = seen.iter().find(|(known, _)| known == partition) {
-                let partition = partition.to_string();
-                return Err(Error::Duplicate { partition, first: first.clone(), second: found.path.clone() });
+        for (partition, found) in &home.unopened.lock().found {
+            let others = seen.entry(partition.clone()).or_default();
+            let same = |other: &&FoundFolder| {
+                other.topic_id.is_none() || found.topic_id.is_none() || other.topic_id == found.topic_id
+            };
+            if let Some(other) = others.iter().find(same) {
+                let (partition, first) = (partition.to_string(), other.path.clone());
+                return Err(Error::Duplicate { partition, first, second: found.path.clone() });
             }
+            others.push(found.clone());
         }
-        seen.extend(unopened.found.iter().map(|(partition, found)| (partition.clone(), found.path.clone())));
     }
     Ok(())
 }

@@ -141,7 +141,7 @@ impl Log {
         }
         self.recovery_point.fetch_max(capture.target.0, Ordering::AcqRel);
         core.synced = core.synced.max(capture.target);
-        core.last_sync = self.directory.clock.wall();
+        core.last_sync = self.directory.clock.now();
         if core.next == capture.target {
             core.dirty.clear();
             core.unsynced_records = 0;

@@ -66,6 +66,7 @@ pub use producers::ProducerEntry;
 pub use read::ReadResult;
 use wait::Progress;
 
+use crate::base::Instant;
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::base::Timestamp;
@@ -142,7 +143,7 @@ pub(crate) struct Core {
     dirty: Vec<Arc<Segment>>,
     /// Records appended since the last sync (`flush.messages`), and when the last sync was (`flush.ms`).
     unsynced_records: i64,
-    last_sync: Timestamp,
+    last_sync: Instant,
     /// Counts how often appends were taken back; the ends that held then.
     generation: u64,
     taken_back: VecDeque<(u64, Offset)>,
@@ -182,7 +183,7 @@ pub(crate) struct Active {
 }
 
 impl Core {
-    fn at(end: Offset, now: Timestamp) -> Core {
+    fn at(end: Offset, now: Instant) -> Core {
         Core {
             next: end,
             queue: Vec::new(),
@@ -217,7 +218,7 @@ impl Log {
     ) -> Arc<Log> {
         let Recovered { segments, start, end } = found;
         let last = segments.last().cloned().expect("a log has at least one segment");
-        let core = Core::at(end, directory.clock.wall());
+        let core = Core::at(end, directory.clock.now());
         let progress = Progress { end, synced: end, ended: false, generation: 0 };
         Arc::new_cyclic(|me| Log {
             me: me.clone(),

@@ -131,8 +131,9 @@ impl Log {
     fn flush_if_due(&self) -> Result<(), Error> {
         let due = {
             let core = self.core.lock();
-            let passed_ms = self.directory.clock.wall().0.saturating_sub(core.last_sync.0);
-            core.next > self.recovery_point() && passed_ms >= self.config.load().flush_ms
+            let passed = self.directory.clock.now().since(core.last_sync).as_millis();
+            let limit = u128::try_from(self.config.load().flush_ms).unwrap_or(0);
+            core.next > self.recovery_point() && passed >= limit
         };
         if due { self.flush() } else { Ok(()) }
     }

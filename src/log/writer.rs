@@ -167,7 +167,7 @@ impl Log {
         if let Some(sync) = sync {
             core.synced = core.synced.max(sync.to);
             core.unsynced_records = 0;
-            core.last_sync = self.directory.clock.wall();
+            core.last_sync = self.directory.clock.now();
             core.dirty.clear();
         }
         self.publish(&mut core, round);

@@ -79,7 +79,7 @@ impl Reconciler {
                 if belongs || name.topic.as_ref() == METADATA_TOPIC {
                     continue;
                 }
-                if let Err(error) = dirs.set_aside(name) {
+                if let Err(error) = dirs.set_aside(&found) {
                     warn!(partition = %name, %error, "cannot set a stray partition aside");
                 }
             }

@@ -145,6 +145,8 @@ async fn start_in(
     let local = open_metadata(&config, &platform, &dirs, listeners.clone(), &below).await?;
     let publisher = local.publisher().clone();
     let clock = platform.clock;
+    let (unfinished, deleted) = (dirs.clone(), local.deleted().clone());
+    task::run_blocking(move || unfinished.finish_deletions(&deleted)).await;
     let replicas = Replicas::start(
         dirs.clone(),
         publisher.clone(),

@@ -39,6 +39,7 @@ use crate::io::task;
 use crate::io::task::Shutdown;
 use crate::io::task::Task;
 use crate::log::Dirs;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -55,6 +56,7 @@ const COMMANDS_PER_TURN: usize = 256;
 pub struct Local {
     publisher: Publisher,
     controller: ControllerClient,
+    deleted: BTreeSet<TopicId>,
     task: Task<()>,
 }
 
@@ -128,7 +130,8 @@ impl Local {
     pub(super) async fn start(opening: Opening, storage: Storage, store: Store) -> Result<Local, Error> {
         let node = opening.node(&storage);
         let folder = Folder::new(opening.disk, storage.folder);
-        let replay = launch::read_all(&folder, &store, &storage.cluster_id)?;
+        let mut replay = launch::read_all(&folder, &store, &storage.cluster_id)?;
+        let deleted = std::mem::take(&mut replay.deleted);
         let now = opening.clock.wall();
         let image = launch::activate(&folder, &store, replay, &node, now).await?;
         let random =
@@ -147,7 +150,7 @@ impl Local {
             snapshots,
         };
         let task = task::spawn("metadata-controller", active.run(commands, opening.shutdown));
-        Ok(Local { publisher, controller, task })
+        Ok(Local { publisher, controller, deleted, task })
     }
 
     /// Where images come out.
@@ -158,6 +161,12 @@ impl Local {
     /// Where changes are asked for.
     pub fn controller(&self) -> &ControllerClient {
         &self.controller
+    }
+
+    /// The topics whose deletion the log told of since its last snapshot, when it was opened. The process before this
+    /// one may have ended before it deleted their partitions.
+    pub fn deleted(&self) -> &BTreeSet<TopicId> {
+        &self.deleted
     }
 
     /// Waits until the controller has ended, which it does on the shutdown token or when the log fails.

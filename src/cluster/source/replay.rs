@@ -3,11 +3,13 @@
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::base::Timestamp;
+use crate::base::TopicId;
 use crate::cluster::Error;
 use crate::cluster::image::Image;
 use crate::cluster::records::Record;
 use crate::record;
 use bytes::Bytes;
+use std::collections::BTreeSet;
 
 /// The most bytes that one batch of metadata may have after decompression: far more than 10 000 records need.
 const DECOMPRESSED_MAX: usize = 256 << 20;
@@ -19,6 +21,8 @@ pub(super) struct Replay {
     pub(super) image: Image,
     /// The time of the last batch.
     pub(super) last_timestamp: Timestamp,
+    /// The topics whose deletion was among what was applied.
+    pub(super) deleted: BTreeSet<TopicId>,
     /// Records of a transaction that has not ended (KIP-868).
     transaction: Option<Vec<(Offset, Record)>>,
     /// Whether the batches are a snapshot's: their offsets count from 0 and mean nothing.
@@ -28,7 +32,8 @@ pub(super) struct Replay {
 impl Replay {
     /// Continues from an image.
     pub(super) fn of_log(image: Image) -> Replay {
-        Replay { image, last_timestamp: Timestamp(0), transaction: None, snapshot: false }
+        let (last_timestamp, deleted) = (Timestamp(0), BTreeSet::new());
+        Replay { image, last_timestamp, deleted, transaction: None, snapshot: false }
     }
 
     /// Begins with nothing, to read a snapshot.
@@ -105,6 +110,10 @@ impl Replay {
     }
 
     fn apply(&mut self, offset: Offset, record: &Record) -> Result<(), Error> {
-        self.image.apply(record).map_err(|error| Error::Apply { offset, error })
+        self.image.apply(record).map_err(|error| Error::Apply { offset, error })?;
+        if let Record::RemoveTopic(removed) = record {
+            self.deleted.insert(removed.topic_id);
+        }
+        Ok(())
     }
 }

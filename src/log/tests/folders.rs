@@ -4,6 +4,7 @@ use super::*;
 use crate::io::sim::Fault;
 use crate::io::sim::SimClock;
 use crate::io::sim::SimDisk;
+use crate::log::layout;
 use std::collections::BTreeSet;
 
 fn names(path: &Path) -> BTreeSet<String> {
@@ -27,6 +28,81 @@ fn foreign_entries_are_left_alone() {
     let after = names(&bench.path());
     assert_eq!(&before - &after, BTreeSet::new(), "nothing is removed");
     assert!(bench.path().join("bar-delete/keep").exists());
+}
+
+#[test]
+fn a_topic_deleted_while_its_directory_is_offline_can_be_made_again() {
+    let mut bench = Bench::new();
+    bench.settings = settings(&[bench.folder.path().join("a"), bench.folder.path().join("b")]);
+    let (first, second) = (TopicId::random(), TopicId::random());
+    let dirs = bench.open();
+    let log = dirs.create_log(&partition(0), first, config(small)).unwrap();
+    append(&log, batch(3, 10, 1000));
+    dirs.drive();
+    let old = log.path();
+    log.directory.fail("pulled out");
+    dirs.delete_log(&partition(0)).unwrap();
+    assert!(dirs.log(&partition(0)).is_none());
+    let log = dirs.create_log(&partition(0), second, config(small)).unwrap();
+    assert_ne!(log.path().parent(), old.parent());
+    append(&log, batch(5, 10, 1000));
+    dirs.drive();
+    dirs.close(-1);
+
+    let dirs = bench.open();
+    let found = dirs.found();
+    assert_eq!(found.len(), 2, "both directories work again: {found:?}");
+    let stray = found.iter().find(|found| found.topic_id == Some(first)).unwrap();
+    dirs.set_aside(stray).unwrap();
+    assert!(!old.exists());
+    let log = dirs.open_log(&partition(0), second, config(small)).unwrap();
+    assert_eq!(log.log_end_offset(), Offset(5));
+    dirs.close(-1);
+}
+
+#[test]
+fn a_deletion_that_the_last_process_did_not_come_to_is_finished() {
+    let bench = Bench::new();
+    let (gone, kept) = (TopicId::random(), TopicId::random());
+    let dirs = bench.open();
+    let paths = [(0, gone), (1, kept), (2, gone)].map(|(index, id)| {
+        let log = dirs.create_log(&partition(index), id, config(small)).unwrap();
+        append(&log, batch(3, 10, 1000));
+        dirs.drive();
+        log.path()
+    });
+    drop(dirs.log(&partition(0)));
+    dirs.close(-1);
+
+    let dirs = bench.open();
+    dirs.finish_deletions(&BTreeSet::from([gone]));
+    let found: Vec<TopicPartition> = dirs.found().into_iter().map(|found| found.partition).collect();
+    assert_eq!(found, [partition(1)]);
+    dirs.drive();
+    assert_eq!(paths.map(|path| path.exists()), [false, true, false]);
+    assert!(names(&bench.path()).iter().all(|name| !name.contains("-delete")), "{:?}", names(&bench.path()));
+    dirs.close(-1);
+}
+
+#[test]
+fn two_folders_of_one_partition_are_refused() {
+    let mut bench = Bench::new();
+    let (one, two) = (bench.folder.path().join("a"), bench.folder.path().join("b"));
+    bench.settings = settings(&[one.clone(), two.clone()]);
+    let dirs = bench.open();
+    let path = dirs.create_log(&partition(0), TopicId::random(), config(small)).unwrap().path();
+    dirs.close(-1);
+    let other = if path.starts_with(&one) { two } else { one };
+    let copy = other.join(path.file_name().unwrap());
+    std::fs::create_dir(&copy).unwrap();
+    let id = layout::PARTITION_METADATA;
+    std::fs::copy(path.join(id), copy.join(id)).unwrap();
+    assert!(matches!(bench.try_open(), Err(Error::Duplicate { .. })));
+    std::fs::remove_file(copy.join(id)).unwrap();
+    assert!(
+        matches!(bench.try_open(), Err(Error::Duplicate { .. })),
+        "without an id nobody knows whose it is"
+    );
 }
 
 #[test]
@@ -174,4 +250,31 @@ fn a_full_device_fails_appends_and_recovers_without_a_restart() {
     append(&log, batch(1, 100, 0));
     assert!(!log.is_online(), "a broken device takes the directory offline");
     assert!(matches!(log.append(batch(1, 10, 0), how(false)), Err(Error::Offline { .. })));
+}
+
+#[test]
+fn a_flush_that_is_due_by_time_comes_though_the_wall_clock_steps_back() {
+    let clock = SimClock::new();
+    let mut settings = settings(&[PathBuf::from("/a")]);
+    settings.metadata_log_dir = PathBuf::from("/a");
+    settings.flush_scheduler_interval_ms = 100;
+    settings.initial_task_delay_ms = 0;
+    let dirs = Dirs::open(
+        Disk::Sim(SimDisk::new(1, clock.clone())),
+        Clock::Sim(clock.clone()),
+        Shutdown::new(),
+        settings,
+        Threads::Driven,
+        crate::metrics::Registry::new().log(),
+    )
+    .unwrap();
+    let log = open_log(&dirs, |config| config.flush_ms = 1000);
+    append(&log, batch(3, 100, 0));
+    clock.set_wall(Timestamp(-3_600_000));
+    clock.advance(std::time::Duration::from_millis(900));
+    dirs.drive();
+    assert_eq!(log.recovery_point(), Offset(0), "not yet");
+    clock.advance(std::time::Duration::from_millis(200));
+    dirs.drive();
+    assert_eq!(log.recovery_point(), Offset(3));
 }

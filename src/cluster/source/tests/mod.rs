@@ -36,6 +36,7 @@ use crate::io::task::Shutdown;
 use parking_lot::Mutex;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use uuid::Uuid;
@@ -161,6 +162,20 @@ async fn only_an_unclean_stop_begins_new_leader_epochs() {
     stop(local, shutdown).await;
     let (local, _shutdown) = world.start(true).await;
     assert_eq!(epoch(&local), Some((BrokerId(1), LeaderEpoch(1))));
+}
+
+#[tokio::test]
+async fn a_start_knows_which_topics_the_log_tells_were_deleted() {
+    let world = World::new(&[]);
+    let (local, shutdown) = world.start(false).await;
+    assert!(create(&local, "gone", 1).await && create(&local, "kept", 1).await);
+    let id = local.publisher().current().topic("gone").unwrap().id;
+    let topics = vec![TopicToDelete { name: Some("gone".to_owned()), id: TopicId::ZERO }];
+    local.controller().delete_topics(topics).await.unwrap();
+    assert!(local.deleted().is_empty(), "nothing was deleted before it was opened");
+    stop(local, shutdown).await;
+    let (local, _shutdown) = world.start(true).await;
+    assert_eq!(*local.deleted(), BTreeSet::from([id]));
 }
 
 #[tokio::test]
