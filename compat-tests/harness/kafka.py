@@ -26,6 +26,8 @@ class Kafka(Broker):
             "group.initial.rebalance.delay.ms": "100",
         }
         lines.update(self.settings)
+        if "CONTROLLER" not in lines["listeners"]:
+            lines["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
         config = self.folder / "kafka.properties"
         config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
         classes = [f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*"]

@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from harness import raw
 from harness.admin import new_topic
 from harness.broker import start
 from harness.clients import dump, produce
+from harness.wait import until
 
 REQUESTS = {
     "2 GiB length": struct.pack(">i", 0x7FFFFFFF) + b"\0" * 64,
@@ -103,5 +105,45 @@ def test_half_frames_do_not_hold_up_large_requests_of_others(folder, count, size
         for s in halves:
             s.close()
         assert [row[4] for row in dump("franz-go", broker, topic)] == [large]
+    finally:
+        broker.kill()
+
+
+def join(group, metadata, member=""):
+    return {
+        "GroupId": group, "SessionTimeoutMs": 60_000, "RebalanceTimeoutMs": 60_000, "MemberId": member, "ProtocolType": "consumer",
+        "Protocols": [{"Name": "range", "Metadata": metadata}],
+    }
+
+
+def test_a_flood_of_members_takes_only_the_memory_there_is_for_them(folder):
+    broker = start(folder, group_initial_rebalance_delay_ms="60000")
+    try:
+        topic = new_topic(broker, "bystander")
+        metadata = b"m" * 900_000
+        with raw.Connection(broker) as c:
+            find = lambda: c.call("FindCoordinator", 4, {"KeyType": 0, "CoordinatorKeys": ["g"]})["Coordinators"][0]["ErrorCode"]
+            until(lambda: find() == 0, "there is a coordinator")
+        idle = broker.rss_mib()
+        held = [raw.Connection(broker) for _ in range(300)]
+        for number, c in enumerate(held):
+            c.send("JoinGroup", 3, join(f"g{number}", metadata))
+        turned_away = 0
+        for c in held:
+            c.socket.settimeout(0.02)
+            try:
+                turned_away += c.receive("JoinGroup", 3)["ErrorCode"] == 15
+            except TimeoutError:
+                pass
+        peak = broker.rss_mib()
+        assert turned_away > 150, "COORDINATOR_NOT_AVAILABLE, which clients take for: later"
+        # 64 MiB for members, and what the requests under way and the allocator take.
+        assert peak < idle + 160, f"RSS went from {idle:.0f} to {peak:.0f} MiB"
+        assert broker.log_text().count("dohle.group.memory.max.bytes") == 1, "the log says it once"
+        produce("franz-go", broker, topic, "none", [[None, "row"]])
+        assert len(dump("franz-go", broker, topic)) == 1
+        for c in held:
+            c.socket.close()
+        print(f"idle {idle:.0f} MiB, peak {peak:.0f} MiB, {turned_away} turned away")
     finally:
         broker.kill()

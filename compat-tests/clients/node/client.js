@@ -140,4 +140,5 @@ async function group(bootstrap, topic, id) {
 
 const [verb, ...args] = process.argv.slice(2)
 const verbs = { produce, digest: (b, t) => read(b, t, false), dump: (b, t) => read(b, t, true), group }
-verbs[verb](...args).then(() => process.exit(0), error => { console.error(error); process.exit(1) })
+// An end before the last bytes are through the pipe would cut them off.
+verbs[verb](...args).then(() => process.stdout.write('', () => process.exit(0)), error => { console.error(error); process.exit(1) })
