@@ -164,7 +164,7 @@ impl Log {
     fn throw_away(&self, paths: Vec<PathBuf>) {
         let delay_ms = u64::try_from(self.config.load().file_delete_delay_ms).unwrap_or(0);
         let due = self.directory.clock.now().plus(Duration::from_millis(delay_ms));
-        self.directory.trash.lock().push(Trash { due, paths });
+        self.directory.throw_away(Trash { due, paths });
     }
 
     /// Forgets producers that have been idle for `expiration_ms`.

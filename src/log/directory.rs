@@ -190,6 +190,12 @@ impl Directory {
         self.work.notify_all();
     }
 
+    /// Has files removed when they are due.
+    pub(crate) fn throw_away(&self, trash: Trash) {
+        self.trash.lock().push(trash);
+        self.upkeep.notify_one();
+    }
+
     /// A log has closed segments whose indexes and snapshots must be brought to disk.
     pub(crate) fn request_upkeep(&self, log: Weak<Log>) {
         self.wants_upkeep.lock().push(log);

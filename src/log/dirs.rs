@@ -362,7 +362,7 @@ impl Dirs {
         let to = home.directory.path.join(layout::deleted_folder_name(partition));
         self.move_folder(home, partition, &found.path, &to)?;
         let due = self.inner.clock.now();
-        home.directory.trash.lock().push(Trash { due, paths: vec![to] });
+        home.directory.throw_away(Trash { due, paths: vec![to] });
         Ok(())
     }
 

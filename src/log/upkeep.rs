@@ -114,8 +114,10 @@ impl Inner {
         if due.contains(&Job::RecoveryPoints) {
             self.files.sweep();
         }
-        let trash =
-            self.homes.iter().flat_map(|home| home.directory.trash.lock().first().map(|trash| trash.due));
+        let trash = self
+            .homes
+            .iter()
+            .flat_map(|home| home.directory.trash.lock().iter().map(|trash| trash.due).min());
         schedule.next().into_iter().chain(trash).min().unwrap_or_else(|| now.plus(Duration::from_secs(60)))
     }
 
