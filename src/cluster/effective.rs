@@ -9,9 +9,11 @@ use crate::config::broker_key;
 use crate::config::broker_keys;
 use crate::config::client_metrics_keys;
 use crate::config::group_keys;
+use crate::config::listener_setting;
 use crate::config::topic_keys;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use tracing::warn;
 
 /// Where a value comes from (`DescribeConfigsResponse.ConfigSource` of Kafka).
@@ -127,37 +129,35 @@ pub fn topic_entries(
     entries
 }
 
-/// All settings of this broker, sorted by name.
+/// All settings of this broker, sorted by name, with what was set beyond the known names: a listener's own settings,
+/// and what no table has, whose value is not shown (`ConfigHelper` of Kafka).
 pub fn broker_entries(config: &ServerConfig, image: &Image) -> Vec<ConfigEntry> {
     let merged = server_config(config, image);
     let layers = Layers { config, image };
-    let mut entries = Vec::with_capacity(broker_keys().len());
-    for definition in broker_keys().iter().filter(|definition| !definition.internal) {
-        let synonyms = layers.synonyms(definition.name);
-        let value = merged.get(definition.name);
-        entries.push(entry(definition, value, synonyms, definition.mode == Mode::ReadOnly));
+    let mut names: BTreeSet<&str> =
+        broker_keys().iter().filter(|definition| !definition.internal).map(|known| known.name).collect();
+    let dynamic = [image.broker_configs(None), image.broker_configs(Some(config.node_id))];
+    names.extend(dynamic.into_iter().flat_map(BTreeMap::keys).map(String::as_str));
+    names.extend(config.set_names());
+    let mut entries = Vec::with_capacity(names.len());
+    for name in names {
+        entries.push(named(name, merged.get(name), layers.synonyms(name), is_read_only(name)));
     }
     entries
 }
 
 /// The settings that were changed for all brokers, sorted by name.
 pub fn default_broker_entries(image: &Image) -> Vec<ConfigEntry> {
-    let mut entries = Vec::new();
-    for (name, value) in image.broker_configs(None) {
-        let definition = broker_key(name);
-        let sensitive = definition.is_none_or(Definition::sensitive);
-        let value = (!sensitive).then(|| value.clone());
-        entries.push(ConfigEntry {
-            name: name.clone(),
-            value: value.clone(),
-            source: ConfigSource::DynamicDefaultBroker,
-            sensitive,
-            read_only: definition.is_none_or(|definition| definition.mode == Mode::ReadOnly),
-            synonyms: vec![synonym(name, value, ConfigSource::DynamicDefaultBroker)],
-            definition,
-        });
-    }
-    entries
+    let entry = |(name, value): (&String, &String)| {
+        let synonyms = vec![synonym(name, Some(value.clone()), ConfigSource::DynamicDefaultBroker)];
+        named(name, Some(value.clone()), synonyms, is_read_only(name))
+    };
+    image.broker_configs(None).iter().map(entry).collect()
+}
+
+/// Kafka calls only those changeable that its table has, so also a listener's own settings are read-only.
+fn is_read_only(name: &str) -> bool {
+    broker_key(name).is_none_or(|definition| definition.mode == Mode::ReadOnly)
 }
 
 /// All settings of a group, sorted by name.
@@ -179,10 +179,10 @@ pub fn group_entries(config: &ServerConfig, image: &Image, group: &str) -> Vec<C
         }
         match broker_name {
             Some(name) => synonyms.extend(layers.synonyms(name)),
-            None if set.is_none() => {
-                synonyms.push(synonym(definition.name, value.clone(), ConfigSource::Default));
+            None => {
+                let default = definition.default.map(str::to_owned);
+                synonyms.push(synonym(definition.name, default, ConfigSource::Default));
             }
-            None => {}
         }
         entries.push(entry(definition, value, synonyms, false));
     }
@@ -204,10 +204,10 @@ pub fn client_metrics_entries(image: &Image, subscription: &str) -> Vec<ConfigEn
     let mut entries = Vec::with_capacity(client_metrics_keys().len());
     for definition in client_metrics_keys() {
         let set = own.get(definition.name).map(|set| shown(definition, set));
-        let source = if set.is_some() { ConfigSource::ClientMetrics } else { ConfigSource::Default };
+        let synonyms =
+            set.clone().map(|set| synonym(definition.name, Some(set), ConfigSource::ClientMetrics));
         let value = set.or_else(|| definition.default.map(str::to_owned));
-        let entry = entry(definition, value, Vec::new(), false);
-        entries.push(ConfigEntry { source, ..entry });
+        entries.push(entry(definition, value, synonyms.into_iter().collect(), false));
     }
     entries
 }
@@ -215,21 +215,41 @@ pub fn client_metrics_entries(image: &Image, subscription: &str) -> Vec<ConfigEn
 fn entry(
     definition: &'static Definition,
     value: Option<String>,
-    mut synonyms: Vec<ConfigSynonym>,
+    synonyms: Vec<ConfigSynonym>,
     read_only: bool,
 ) -> ConfigEntry {
-    let sensitive = definition.sensitive();
+    build(definition.name, Some(definition), (value, synonyms), read_only)
+}
+
+/// An entry of a broker, whose name may be of a listener's setting or unknown.
+fn named(name: &str, value: Option<String>, synonyms: Vec<ConfigSynonym>, read_only: bool) -> ConfigEntry {
+    let definition = broker_key(name).or_else(|| listener_setting(name).and_then(broker_key));
+    let value = value.map(|value| match definition {
+        Some(definition) => shown(definition, &value),
+        None => value,
+    });
+    build(name, definition, (value, synonyms), read_only)
+}
+
+/// What no table has is never shown: nobody knows whether it is a secret.
+fn build(
+    name: &str,
+    definition: Option<&'static Definition>,
+    (value, mut synonyms): (Option<String>, Vec<ConfigSynonym>),
+    read_only: bool,
+) -> ConfigEntry {
+    let sensitive = definition.is_none_or(Definition::sensitive);
     if sensitive {
         synonyms.iter_mut().for_each(|synonym| synonym.value = None);
     }
     ConfigEntry {
-        name: definition.name.to_owned(),
+        name: name.to_owned(),
         value: value.filter(|_| !sensitive),
         source: synonyms.first().map_or(ConfigSource::Default, |first| first.source),
         sensitive,
         read_only,
         synonyms,
-        definition: Some(definition),
+        definition,
     }
 }
 
@@ -286,7 +306,7 @@ fn related(name: &str) -> Vec<&str> {
     }
     match GROUPS.iter().find(|group| group.contains(&name)) {
         Some(group) => group.to_vec(),
-        None => vec![name],
+        None => [name].into_iter().chain(listener_setting(name)).collect(),
     }
 }
 
@@ -346,6 +366,58 @@ mod tests {
             (Some("604800000"), ConfigSource::Default)
         );
         assert!(retention.synonyms.is_empty());
+    }
+
+    #[test]
+    fn a_brokers_entries_have_its_listeners_settings_and_hide_what_is_unknown() {
+        let key = "listener.name.inside.ssl.truststore.type";
+        let config = config(&[("node.id", "1"), ("mystery", "secret")]);
+        let image = with_broker_config("1", key, "PKCS12");
+        let entries = broker_entries(&config, &image);
+        let entry = find(&entries, key);
+        assert_eq!((entry.value.as_deref(), entry.sensitive), (Some("PKCS12"), false));
+        let synonyms: Vec<(&str, i8)> =
+            entry.synonyms.iter().map(|synonym| (synonym.name.as_str(), synonym.source.code())).collect();
+        assert_eq!(synonyms, [(key, 2), ("ssl.truststore.type", 5)]);
+        let unknown = find(&entries, "mystery");
+        assert_eq!((unknown.value.as_deref(), unknown.sensitive, unknown.source.code()), (None, true, 4));
+        assert_eq!(unknown.synonyms[0].value, None);
+        let image = with_broker_config("", "mystery", "2");
+        assert!(default_broker_entries(&image)[0].sensitive);
+    }
+
+    #[test]
+    fn a_groups_setting_without_a_brokers_has_its_own_default_behind_its_value() {
+        let mut image = Image::empty("c");
+        let record = ConfigRecord {
+            resource_type: 32,
+            resource_name: "g".to_owned(),
+            name: "share.auto.offset.reset".to_owned(),
+            value: Some("earliest".to_owned()),
+        };
+        image.apply(&record.into()).unwrap();
+        let entries = group_entries(&config(&[]), &image, "g");
+        let entry = find(&entries, "share.auto.offset.reset");
+        let synonyms: Vec<(Option<&str>, i8)> =
+            entry.synonyms.iter().map(|synonym| (synonym.value.as_deref(), synonym.source.code())).collect();
+        assert_eq!(synonyms, [(Some("earliest"), 8), (Some("latest"), 5)]);
+    }
+
+    #[test]
+    fn a_metrics_subscriptions_own_value_is_its_only_synonym() {
+        let mut image = Image::empty("c");
+        let record = ConfigRecord {
+            resource_type: 16,
+            resource_name: "cm".to_owned(),
+            name: "metrics".to_owned(),
+            value: Some("org.apache".to_owned()),
+        };
+        image.apply(&record.into()).unwrap();
+        let entries = client_metrics_entries(&image, "cm");
+        let own = &find(&entries, "metrics").synonyms;
+        assert_eq!((own.len(), own[0].source.code(), own[0].value.as_deref()), (1, 7, Some("org.apache")));
+        assert_eq!(find(&entries, "interval.ms").source, ConfigSource::Default);
+        assert!(find(&entries, "interval.ms").synonyms.is_empty());
     }
 
     #[test]

@@ -15,7 +15,9 @@ mod topic;
 mod values;
 
 pub use define::{Definition, Invalid, Kind, Mode, Range, Synonym};
-pub use keys::{broker_key, broker_keys, client_metrics_keys, group_keys, topic_key, topic_keys};
+pub use keys::{
+    broker_key, broker_keys, client_metrics_keys, group_keys, listener_setting, topic_key, topic_keys,
+};
 pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
 pub use load::{LoadError, Loaded, Sources, load};
 pub use server::{

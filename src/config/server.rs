@@ -228,6 +228,7 @@ impl ServerConfig {
         let listeners = listener::resolve(&values, host_name)?;
         let node_id = node_id(&values)?;
         check_roles(&values, node_id)?;
+        check_cleaner(&values)?;
         let log = TopicConfig::from_broker(&values)?;
         Ok(ServerConfig {
             node_id,
@@ -291,6 +292,11 @@ impl ServerConfig {
     /// What was set for this broker setting by the file, the environment or the command line.
     pub fn set_value(&self, kafka_key: &str) -> Option<&str> {
         self.values.set(kafka_key)
+    }
+
+    /// The names of all that was set by the file, the environment or the command line, also of what is unknown.
+    pub fn set_names(&self) -> impl Iterator<Item = &str> {
+        self.values.all_set().keys().map(String::as_str)
     }
 
     /// What a topic gets for this setting from the broker, or Kafka's default.
@@ -367,6 +373,18 @@ fn check_roles(values: &Values, node_id: BrokerId) -> Result<(), Invalid> {
                 voters.join(",")
             ),
         ));
+    }
+    Ok(())
+}
+
+/// Kafka's rule for the memory of compaction (`KafkaConfig.validateValues`).
+fn check_cleaner(values: &Values) -> Result<(), Invalid> {
+    const KEY: &str = "log.cleaner.dedupe.buffer.size";
+    let bytes = values.long(KEY);
+    let threads = i64::from(values.int("log.cleaner.threads")).max(1);
+    if bytes / threads <= 1 << 20 {
+        let message = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.";
+        return Err(Invalid::sentence(KEY, &bytes.to_string(), message));
     }
     Ok(())
 }
@@ -614,6 +632,10 @@ mod tests {
             assert!(message.contains(part) && !message.contains('\n'), "{message}");
         };
         check(&[("process.roles", "broker")], "process.roles=broker,controller");
+        check(
+            &[("log.cleaner.dedupe.buffer.size", "2097152"), ("log.cleaner.threads", "2")],
+            "at least 1MB per cleaner thread",
+        );
         check(&[("node.id", "2"), ("broker.id", "3")], "same value");
         check(&[("controller.quorum.voters", "1@a:1,2@b:1")], "one node");
         check(&[("controller.quorum.voters", "2@a:1")], "must be included in the set of voters");

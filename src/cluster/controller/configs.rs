@@ -9,6 +9,7 @@ use super::command::AlterResource;
 use super::command::ConfigAlteration;
 use super::command::ConfigChange;
 use super::command::ConfigOperation;
+use super::config_rules;
 use super::topic_names;
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
@@ -19,7 +20,6 @@ use crate::cluster::records::ConfigRecord;
 use crate::cluster::records::Record;
 use crate::config::Definition;
 use crate::config::Kind;
-use crate::config::Mode;
 use crate::config::TopicConfig;
 use crate::config::broker_key;
 use crate::config::client_metrics_keys;
@@ -28,7 +28,7 @@ use crate::config::topic_key;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-type Settings = BTreeMap<String, String>;
+pub(super) type Settings = BTreeMap<String, String>;
 
 /// What became of each resource, in the order of the request. One refused setting refuses its whole resource.
 pub fn alter_configs(situation: &Situation<'_>, command: &AlterConfigs) -> Outcome<Vec<ConfigAlteration>> {
@@ -66,7 +66,7 @@ pub fn check_topic(situation: &Situation<'_>, configs: &Settings) -> Result<(), 
     }
 }
 
-fn invalid(message: impl Into<String>) -> Refusal {
+pub(super) fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::InvalidRequest, message)
 }
 
@@ -263,128 +263,25 @@ fn check(situation: &Situation<'_>, resource: &ConfigResource, wanted: &Settings
             }
             Ok(())
         }
-        ResourceType::Broker => check_broker(situation, resource, wanted),
+        ResourceType::Broker => config_rules::check_broker(situation, resource, wanted),
         ResourceType::Group => {
             if resource.name.is_empty() {
                 return Err(invalid("Default group resources are not allowed."));
             }
-            check_values(group_keys(), wanted, |name| {
+            config_rules::check_values(group_keys(), wanted, |name| {
                 Refusal::new(ErrorCode::InvalidConfig, format!("Unknown group config name: {name}"))
             })?;
-            check_group_ranges(situation, wanted)
+            config_rules::check_group_ranges(situation, wanted)
         }
         ResourceType::ClientMetrics => {
             if resource.name.is_empty() {
                 return Err(invalid("Subscription name can't be empty"));
             }
-            check_values(client_metrics_keys(), wanted, |name| {
+            config_rules::check_values(client_metrics_keys(), wanted, |name| {
                 invalid(format!("Unknown client metrics configuration: {name}"))
             })?;
-            check_metrics(wanted)
+            config_rules::check_metrics(wanted)
         }
         ResourceType::BrokerLogger => Err(invalid(format!("Unknown resource type {}", resource.kind.name()))),
     }
-}
-
-fn check_values(
-    keys: &'static [Definition],
-    wanted: &Settings,
-    unknown: impl Fn(&str) -> Refusal,
-) -> Result<(), Refusal> {
-    for (name, value) in wanted {
-        let definition =
-            keys.iter().find(|definition| definition.name == name).ok_or_else(|| unknown(name))?;
-        definition
-            .check(value)
-            .map_err(|refused| Refusal::new(ErrorCode::InvalidConfig, refused.to_string()))?;
-    }
-    Ok(())
-}
-
-/// A group's times lie between the limits that the broker sets for them, for instance `consumer.session.timeout.ms`
-/// between `group.consumer.min.session.timeout.ms` and `group.consumer.max.session.timeout.ms`.
-fn check_group_ranges(situation: &Situation<'_>, wanted: &Settings) -> Result<(), Refusal> {
-    let broker = effective::server_config(situation.config, situation.image);
-    let limit = |kind: &str, which: &str, rest: &str| -> Option<i64> {
-        broker.get(&format!("group.{kind}.{which}.{rest}"))?.parse().ok()
-    };
-    let refuse = |message: String| Err(Refusal::new(ErrorCode::InvalidConfig, message));
-    for (name, value) in wanted {
-        let Some((kind, rest)) = name.split_once('.') else { continue };
-        let (Some(min), Some(max)) = (limit(kind, "min", rest), limit(kind, "max", rest)) else { continue };
-        if value.trim().parse::<i64>().is_ok_and(|value| !(min..=max).contains(&value)) {
-            return refuse(format!("{name} must be in the range {min} to {max} inclusive."));
-        }
-    }
-    for kind in ["consumer", "share", "streams"] {
-        let value = |rest: &str| -> Option<i64> {
-            let own = wanted.get(&format!("{kind}.{rest}")).cloned();
-            own.or_else(|| broker.get(&format!("group.{kind}.{rest}")))?.trim().parse().ok()
-        };
-        let (session, heartbeat) = (value("session.timeout.ms"), value("heartbeat.interval.ms"));
-        if session.zip(heartbeat).is_some_and(|(session, heartbeat)| session <= heartbeat) {
-            return refuse(format!(
-                "{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"
-            ));
-        }
-    }
-    Ok(())
-}
-
-/// What `ClientMetricsConfigs` of Kafka checks beyond the types (KIP-714).
-fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
-    const MATCHES: [&str; 6] = [
-        "client_instance_id",
-        "client_id",
-        "client_software_name",
-        "client_software_version",
-        "client_source_address",
-        "client_source_port",
-    ];
-    let interval = wanted.get("interval.ms").and_then(|value| value.trim().parse::<i64>().ok());
-    if let Some(interval) = interval.filter(|interval| !(100..=3_600_000).contains(interval)) {
-        return Err(invalid(format!(
-            "Invalid value {interval} for interval.ms, interval must be between 100 and 3600000 (1 hour)"
-        )));
-    }
-    for pattern in wanted.get("match").map(String::as_str).unwrap_or_default().split(',') {
-        let known = pattern.split_once('=').is_some_and(|(name, _)| MATCHES.contains(&name.trim()));
-        if !pattern.trim().is_empty() && !known {
-            let message = format!("Illegal client matching pattern: {}", pattern.trim());
-            return Err(Refusal::new(ErrorCode::InvalidConfig, message));
-        }
-    }
-    Ok(())
-}
-
-/// Kafka refuses a broker's settings with `INVALID_REQUEST` (KAFKA-13609).
-fn check_broker(
-    situation: &Situation<'_>,
-    resource: &ConfigResource,
-    wanted: &Settings,
-) -> Result<(), Refusal> {
-    let of_mode = |mode: Mode| -> Vec<&str> {
-        let keys = wanted.keys().map(String::as_str);
-        keys.filter(|key| broker_key(key).is_some_and(|definition| definition.mode == mode)).collect()
-    };
-    let read_only = of_mode(Mode::ReadOnly);
-    if !read_only.is_empty() {
-        let names = read_only.join(", ");
-        return Err(invalid(format!("Cannot update these configs dynamically: [{names}]")));
-    }
-    let per_broker = of_mode(Mode::PerBroker);
-    if resource.name.is_empty() && !per_broker.is_empty() {
-        return Err(invalid(format!(
-            "Cannot update these configs at default cluster level, broker id must be specified: [{}]",
-            per_broker.join(", ")
-        )));
-    }
-    let image = situation.image;
-    let node = Some(situation.config.node_id);
-    let merged = if resource.name.is_empty() {
-        situation.config.with_dynamic(wanted, image.broker_configs(node))
-    } else {
-        situation.config.with_dynamic(image.broker_configs(None), wanted)
-    };
-    merged.map(drop).map_err(|refused| invalid(refused.to_string()))
 }

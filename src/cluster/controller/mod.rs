@@ -5,6 +5,7 @@
 
 pub mod brokers;
 pub mod command;
+mod config_rules;
 pub mod configs;
 pub mod features;
 pub mod partitions;

@@ -64,6 +64,20 @@ pub fn broker_key(name: &str) -> Option<&'static Definition> {
     find(broker_keys(), name)
 }
 
+/// The setting behind `listener.name.NAME.`, which then counts for that listener alone; for those of one SASL mechanism
+/// also without the mechanism's name (`DynamicBrokerConfig.brokerConfigSynonyms` of Kafka).
+pub fn listener_setting(name: &str) -> Option<&str> {
+    const OF_A_MECHANISM: [&str; 5] = [
+        "sasl.jaas.config",
+        "sasl.login.callback.handler.class",
+        "sasl.login.class",
+        "sasl.server.callback.handler.class",
+        "connections.max.reauth.ms",
+    ];
+    let (_listener, setting) = name.strip_prefix("listener.name.")?.split_once('.')?;
+    Some(OF_A_MECHANISM.into_iter().find(|known| setting.ends_with(known)).unwrap_or(setting))
+}
+
 /// The topic setting of this name.
 pub fn topic_key(name: &str) -> Option<&'static Definition> {
     find(topic_keys(), name)
@@ -96,6 +110,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_listeners_setting_is_the_one_behind_its_name() {
+        assert_eq!(listener_setting("listener.name.a.ssl.key.password"), Some("ssl.key.password"));
+        assert_eq!(listener_setting("listener.name.a.plain.sasl.jaas.config"), Some("sasl.jaas.config"));
+        assert_eq!(listener_setting("listener.name.a"), None);
+        assert_eq!(listener_setting("ssl.key.password"), None);
     }
 
     #[test]

@@ -1,0 +1,103 @@
+"""The checked-in tables: which classes run, what Apache Kafka makes of each test, and why a test fails here."""
+
+import csv
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent.parent
+# Why the harness skips the second form of a test that is declared for two layouts of one cluster.
+SAME = "same test as the other type"
+KAFKA = HERE / "kafka-4.3.1.tsv"
+
+
+@dataclass(frozen=True)
+class TestClass:
+    """One class of tests. `left_out` says why it does not run; empty: it runs."""
+
+    name: str
+    area: str
+    quick: bool
+    left_out: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one test. `reason` is the exception or why it was skipped."""
+
+    cls: str
+    method: str
+    name: str
+    result: str
+    reason: str
+    seconds: float = 0.0
+
+    @property
+    def key(self):
+        return self.cls, self.method, self.name
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a test fails: mostly a later feature that it asks for. `varies`: on a slow machine it may also pass."""
+
+    cls: str
+    pattern: str
+    feature: str
+    varies: bool = False
+
+    def covers(self, result):
+        return self.cls == result.cls and fnmatchcase(result.name, self.pattern)
+
+
+def rows(path):
+    with open(path, newline="") as lines:
+        plain = (line for line in lines if line.strip() and not line.startswith("#"))
+        yield from csv.reader(plain, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def classes():
+    found = []
+    for name, area, what in rows(HERE / "classes.tsv"):
+        runs = what in ("run", "quick")
+        found.append(TestClass(name, area, what == "quick", "" if runs else what))
+    return found
+
+
+def kafka():
+    """Class name to the results of its tests."""
+    table = {}
+    if KAFKA.exists():
+        for cls, method, name, result, reason in rows(KAFKA):
+            table.setdefault(cls, []).append(Result(cls, method, name, result, reason))
+    return table
+
+
+def write_kafka(table):
+    with open(KAFKA, "w") as out:
+        out.write("# class\tmethod\ttest\tresult\twhy not passed\n")
+        for cls in sorted(table):
+            for test in sorted(table[cls], key=lambda result: result.key):
+                out.write("\t".join((test.cls, test.method, test.name, test.result, test.reason)) + "\n")
+
+
+def reasons():
+    # `[` means itself: display names have it, and the tables have no sets of letters.
+    found = []
+    for cls, pattern, feature, *varies in rows(HERE / "reasons.tsv"):
+        found.append(Reason(cls, pattern.replace("[", "[[]"), feature, bool(varies)))
+    return found
+
+
+def report(path):
+    """What the Java side wrote about one class; a name that comes twice gets a number."""
+    found, seen = [], {}
+    if not path.exists():
+        return found
+    for cls, method, name, result, seconds, reason, _shape in rows(path):
+        if reason == SAME:
+            continue
+        seen[method, name] = seen.get((method, name), 0) + 1
+        number = seen[method, name]
+        found.append(Result(cls, method, name if number == 1 else f"{name} #{number}", result, reason, float(seconds)))
+    return found
