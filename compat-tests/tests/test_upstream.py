@@ -26,11 +26,11 @@ def judge(monkeypatch):
     monkeypatch.syspath_prepend(str(UPSTREAM))
     from suite import judge, tables
 
-    yield lambda ours, kafka, reasons=(), late=False, varies=False: judge.judge(
+    yield lambda ours, kafka, reasons=(), late=False, note="": judge.judge(
         "C",
         [tables.Result("C", "m", name, result, "") for name, result in ours.items()],
         [tables.Result("C", "m", name, result, "") for name, result in kafka.items()],
-        [tables.Reason("C", pattern, "transactions", varies) for pattern in reasons],
+        [tables.Reason("C", pattern, "transactions", note) for pattern in reasons],
         late,
     )
     for module in [name for name in sys.modules if name == "suite" or name.startswith("suite.")]:
@@ -48,7 +48,7 @@ def test_a_failure_needs_a_reason_and_a_skipped_test_of_the_bar_is_a_failure(jud
 def test_a_reason_that_no_longer_holds_is_a_fault(judge):
     verdict = judge({"a": "passed"}, {"a": "passed"}, ["a"])
     assert verdict.passed == 1 and "out of date" in verdict.faults[0]
-    assert judge({"a": "passed"}, {"a": "passed"}, ["a"], varies=True).faults == []
+    assert judge({"a": "passed"}, {"a": "passed"}, ["a"], note="varies").faults == []
     assert "covers no test" in judge({"a": "passed"}, {"a": "passed"}, ["x"]).faults[0]
     assert "does not pass it" in judge({"a": "failed"}, {"a": "failed"}, ["a"]).faults[0]
 

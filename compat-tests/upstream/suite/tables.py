@@ -1,8 +1,8 @@
 """The checked-in tables: which classes run, what Apache Kafka makes of each test, and why a test fails here."""
 
 import csv
+import fnmatch
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
@@ -39,15 +39,18 @@ class Result:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a test fails: mostly a later feature that it asks for. `varies`: on a slow machine it may also pass."""
+    """
+    Why a test fails: mostly a later feature that it asks for. `note` is empty, or `varies` (on a slow machine it may
+    also pass), or `hangs` (it would wait for minutes, so it is not run).
+    """
 
     cls: str
     pattern: str
     feature: str
-    varies: bool = False
+    note: str = ""
 
     def covers(self, result):
-        return self.cls == result.cls and fnmatchcase(result.name, self.pattern)
+        return self.cls == result.cls and fnmatch.fnmatchcase(result.name, self.pattern)
 
 
 def rows(path):
@@ -84,9 +87,15 @@ def write_kafka(table):
 def reasons():
     # `[` means itself: display names have it, and the tables have no sets of letters.
     found = []
-    for cls, pattern, feature, *varies in rows(HERE / "reasons.tsv"):
-        found.append(Reason(cls, pattern.replace("[", "[[]"), feature, bool(varies)))
+    for cls, pattern, feature, *note in rows(HERE / "reasons.tsv"):
+        found.append(Reason(cls, pattern.replace("[", "[[]"), feature, *note))
     return found
+
+
+def hanging(cls):
+    """A regular expression of the tests of the class that are not run; empty when all are."""
+    mine = [reason for reason in reasons() if reason.cls == cls and reason.note == "hangs"]
+    return "|".join(fnmatch.translate(reason.pattern).replace("(?s:", "(?:").removesuffix(r"\Z") for reason in mine)
 
 
 def report(path):
