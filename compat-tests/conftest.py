@@ -6,7 +6,20 @@ from pathlib import Path
 
 import pytest
 
+from harness import scores
 from harness.broker import start
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "feature(name): what a client is counted for in docs/compatibility.md; without a name its parameter `mode`")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if call.when == "call" or report.outcome != "passed":
+        scores.count(item, report.outcome)
+    return report
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -17,6 +30,7 @@ def pytest_terminal_summary(terminalreporter):
 
 def pytest_sessionfinish(session, exitstatus):
     """A suite that could not run counts as failed in CI."""
+    scores.save()
     reporter = session.config.pluginmanager.get_plugin("terminalreporter")
     if exitstatus == 0 and os.environ.get("CI") and reporter.stats.get("skipped"):
         session.exitstatus = 1

@@ -1,24 +1,83 @@
-"""The clients under test: each offers produce, dump, digest, and most offer group."""
+"""The clients under test: each offers produce, dump, digest and admin, and most offer group."""
 
 import json
+import queue
 import subprocess
-import sys
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
 WORK = HERE / ".work"
 PYTHON = str(WORK / "venv" / "bin" / "python")
-JAVA = ["java", "-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", f"{WORK}/java/libs/*:{WORK}/java/classes"]
-COMMANDS = {
-    "java": JAVA + ["dohle.Client"],
-    "librdkafka": [PYTHON, str(HERE / "clients/python/confluent_client.py")],
-    "kafka-python": [PYTHON, str(HERE / "clients/python/kafka_python_client.py")],
-    "kafkajs": ["node", str(WORK / "node/client.js")],
-    "franz-go": [str(WORK / "franz")],
-    "kcat": [PYTHON, str(HERE / "clients/python/kcat_client.py")],
-}
 CODECS = ["none", "gzip", "snappy", "lz4", "zstd"]
+JAVA_OPTIONS = ["-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+JAVA = ["java", *JAVA_OPTIONS, "-cp", f"{WORK}/java/libs/*:{WORK}/java/classes"]
+
+
+def java(line):
+    """A line of the Java client without its log, which would go between its answers."""
+    return ["java", *JAVA_OPTIONS, "-Dlog4j2.level=OFF", "-cp", f"{WORK}/{line}/libs/*:{WORK}/{line}/classes", "dohle.Client"]
+
+
+def python(name):
+    return [PYTHON, str(HERE / f"clients/python/{name}_client.py")]
+
+
+def modern_node():
+    """@platformatic/kafka asks for a newer Node than many systems have; it comes as a package."""
+    found = list((WORK / "node/node_modules").glob("node-linux-*/bin/node"))
+    return str(found[0]) if found else "node"
+
+
+# What admin sessions can do; a client has some of these.
+TOPICS = {"create", "topics", "describe", "delete"}
+CONFIGS = {"configs", "alter"}
+GROUPS = {"groups", "group", "forget"}
+ALL = TOPICS | CONFIGS | GROUPS | {"grow", "truncate", "times", "committed", "commit"}
+# The shapes of headers that a client can write, or read as they are: see tests/test_clients.py.
+SHAPES = {"plain", "empty", "null", "repeated", "unnamed", "many"}
+
+
+@dataclass(frozen=True)
+class Client:
+    """What a client is and what it can do; a test that needs something else is not asked of it."""
+
+    version: str
+    command: list
+    admin: frozenset
+    idempotent: str | None = None  # the argument of produce that asks for idempotence; None: it has none
+    modes: tuple = ()  # the modes of groups that it has
+    shares_with: tuple = ("librdkafka", "franz-go", "sarama")  # those whose subscriptions it can read
+    static: bool = False  # whether it has static membership
+    writes: frozenset = frozenset(SHAPES)
+    reads: frozenset = frozenset(SHAPES)
+    writes_empty: bool = True  # whether it can write an empty key or value, and not null in its place
+    reads_empty: bool = True  # whether it tells an empty key or value from null
+    ends_for_none: bool = False  # whether it says the end of a partition where no record is as late as asked
+
+
+BOTH = ("eager", "cooperative")
+CLIENTS = {
+    "java": Client("4.4.0", java("java"), ALL, "enable.idempotence=true", BOTH, static=True),
+    "java-3.9": Client("3.9.2", java("java-3.9"), ALL, "enable.idempotence=true", BOTH, static=True),
+    "java-2.8": Client("2.8.2", java("java-2.8"), ALL, "enable.idempotence=true", BOTH, static=True),
+    "librdkafka": Client("2.16.1", python("confluent"), ALL, "enable.idempotence=true", BOTH, static=True),
+    "kcat": Client("1.7.1", python("kcat"), {"topics", "describe", "times"}, "enable.idempotence=true", ("eager",), static=True,
+                   writes=SHAPES - {"unnamed", "many"}, reads=SHAPES - {"empty"}, writes_empty=False),
+    "franz-go": Client("1.22.3", [f"{WORK}/go/franz"], ALL, "", BOTH, static=True, ends_for_none=True),
+    "sarama": Client("1.61.1", [f"{WORK}/go/sarama"], ALL, "idempotent", ("eager",), static=True),
+    "kafka-go": Client("0.4.51", [f"{WORK}/go/kafkago"], ALL - {"truncate"}, None, ("eager",),
+                       reads=SHAPES - {"empty"}, reads_empty=False, shares_with=("aiokafka", "kafkajs")),
+    "kafka-python": Client("3.0.12", python("kafka_python"), ALL, "idempotent", BOTH, static=True, writes=SHAPES - {"null"}),
+    "aiokafka": Client("0.14.0", python("aiokafka"), ALL - {"commit", "forget"}, "idempotent", ("eager",), static=True),
+    "kafkajs": Client("2.2.4", ["node", f"{WORK}/node/kafkajs.js"], ALL, "idempotent", ("eager",),
+                      writes=SHAPES - {"null"}, reads=SHAPES - {"null", "many"}, ends_for_none=True),
+    "platformatic": Client("2.12.1", [modern_node(), f"{WORK}/node/platformatic.js"], ALL, "idempotent", BOTH, static=True),
+    "rskafka": Client("0.6.0", [f"{WORK}/rust/debug/dohle-compat-rskafka"], TOPICS | {"truncate", "times"},
+                      writes=frozenset({"plain", "empty", "unnamed"}), reads=frozenset({"plain", "empty", "unnamed"})),
+}
+COMMANDS = {name: client.command for name, client in CLIENTS.items()}
 
 
 def run(client, verb, *args, stdin="", timeout=300):
@@ -84,3 +143,43 @@ class Member:
             self.process.kill()
         self.process.wait(30)
         self.reader.join(10)
+
+
+class Session:
+    """An admin session as a process of its own: a command goes in as one line, its answer comes out as one."""
+
+    def __init__(self, client, broker):
+        self.client = client
+        self.process = subprocess.Popen(
+            COMMANDS[client] + ["admin", broker.bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.answers = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self.answers.put(line)
+        self.answers.put(None)
+
+    def ask(self, *command):
+        """The answer of a command; fails with what the client says."""
+        self.process.stdin.write(json.dumps(command) + "\n")
+        self.process.stdin.flush()
+        try:
+            line = self.answers.get(timeout=90)
+        except queue.Empty:
+            raise AssertionError(f"{self.client} does not answer {command}") from None
+        assert line is not None, f"{self.client} ended at {command}"
+        answer = json.loads(line)
+        assert "error" not in answer, f"{self.client} {command}: {answer['error']}"
+        return answer["ok"]
+
+    def offsets(self, *command):
+        """An answer of offsets by partition."""
+        return {int(p): offset for p, offset in self.ask(*command).items()}
+
+    def close(self):
+        self.process.stdin.close()
+        try:
+            self.process.wait(20)
+        finally:
+            self.process.kill()

@@ -4,9 +4,10 @@ import json
 import sys
 import threading
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
-from wire import Digest, encode, text
+from wire import Digest, encode, session, text
 
 
 def produce(bootstrap, topic, codec, extra=""):
@@ -81,12 +82,14 @@ def group(bootstrap, topic, name, mode, instance=""):
         "bootstrap.servers": bootstrap,
         "group.id": name,
         "session.timeout.ms": 10000,
+        "heartbeat.interval.ms": 500,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
         "partition.assignment.strategy": "cooperative-sticky" if mode == "cooperative" else "range",
     }
     if instance:
         config["group.instance.id"] = instance
+        config["session.timeout.ms"] = 45000  # long enough for a restart on a busy machine
     consumer = Consumer(config)
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
@@ -126,9 +129,64 @@ def group(bootstrap, topic, name, mode, instance=""):
     print("closed")
 
 
+def admin(bootstrap):
+    client = AdminClient({"bootstrap.servers": bootstrap})
+
+    def one(futures):
+        (future,) = futures.values()
+        return future.result(60)
+
+    def partitions(topic):
+        found = client.list_topics(topic, timeout=30).topics[topic]
+        if found.error:
+            raise KafkaException(found.error)
+        return [TopicPartition(topic, p) for p in found.partitions]
+
+    def alter(topic, settings):
+        changes = [ConfigEntry(k, v, incremental_operation=AlterConfigOpType.SET) for k, v in settings.items()]
+        return one(client.incremental_alter_configs([ConfigResource("topic", topic, incremental_configs=changes)]))
+
+    def times(topic, at):
+        spec = {-1: OffsetSpec.latest(), -2: OffsetSpec.earliest()}.get(at) or OffsetSpec.for_timestamp(at)
+        futures = client.list_offsets({tp: spec for tp in partitions(topic)})
+        return {tp.partition: future.result(60).offset for tp, future in futures.items()}
+
+    def group(name):
+        found = one(client.describe_consumer_groups([name]))
+        return [found.state.name, len(found.members)]
+
+    def committed(name, topic):
+        found = one(client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(name)]))
+        return {tp.partition: tp.offset for tp in found.topic_partitions if tp.topic == topic}
+
+    def commit(name, topic, offsets):
+        wanted = [TopicPartition(topic, int(p), at) for p, at in offsets.items()]
+        found = one(client.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(name, wanted)]))
+        for tp in found.topic_partitions:
+            if tp.error:
+                raise KafkaException(tp.error)
+
+    session({
+        "create": lambda topic, count, settings: one(client.create_topics([NewTopic(topic, count, 1, config=settings)])),
+        "topics": lambda: list(client.list_topics(timeout=30).topics),
+        "describe": lambda topic: len(partitions(topic)),
+        "delete": lambda topic: one(client.delete_topics([topic])),
+        "configs": lambda topic: {k: v.value for k, v in one(client.describe_configs([ConfigResource("topic", topic)])).items()},
+        "alter": alter,
+        "grow": lambda topic, count: one(client.create_partitions([NewPartitions(topic, count)])),
+        "truncate": lambda topic, partition, at: one(client.delete_records([TopicPartition(topic, partition, at)])) and None,
+        "times": times,
+        "groups": lambda: [g.group_id for g in client.list_consumer_groups().result(60).valid],
+        "group": group,
+        "committed": committed,
+        "commit": commit,
+        "forget": lambda name: one(client.delete_consumer_groups([name])),
+    })
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce, "group": group}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin}[verb](*args)

@@ -9,11 +9,16 @@ from kafka.errors import CommitFailedError, RebalanceInProgressError
 from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.consumer.subscription_state import ConsumerRebalanceListener
 
-from wire import Digest, encode, text
+from kafka.admin import ConfigResource, KafkaAdminClient
+from kafka.structs import OffsetAndMetadata
+
+from wire import Digest, encode, session, text
 
 
-def produce(bootstrap, topic, codec):
-    producer = KafkaProducer(bootstrap_servers=bootstrap, compression_type=None if codec == "none" else codec, acks="all", linger_ms=5)
+def produce(bootstrap, topic, codec, extra=""):
+    producer = KafkaProducer(
+        bootstrap_servers=bootstrap, compression_type=None if codec == "none" else codec, acks="all", linger_ms=5,
+        enable_idempotence=extra == "idempotent")
     futures = []
     for line in sys.stdin:
         row = json.loads(line)
@@ -67,9 +72,10 @@ class Show(ConsumerRebalanceListener):
 
 def group(bootstrap, topic, name, mode, instance=""):
     extra = {"group_instance_id": instance} if instance else {}
+    session = 45000 if instance else 10000  # long enough for a restart on a busy machine
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap, group_id=name, enable_auto_commit=False, auto_offset_reset="earliest",
-        session_timeout_ms=10000, heartbeat_interval_ms=1000, partition_assignment_strategy=[RangePartitionAssignor], **extra)
+        session_timeout_ms=session, heartbeat_interval_ms=500, partition_assignment_strategy=[RangePartitionAssignor], **extra)
     consumer.subscribe([topic], listener=Show())
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()
@@ -85,9 +91,63 @@ def group(bootstrap, topic, name, mode, instance=""):
     print("closed")
 
 
+def admin(bootstrap):
+    client = KafkaAdminClient(bootstrap_servers=bootstrap)
+
+    def describe(topic):
+        (found,) = client.describe_topics([topic])
+        if found["error_code"]:
+            raise RuntimeError(found)
+        return found["partitions"]
+
+    def configs(topic):
+        found = client.describe_configs([ConfigResource("topic", topic)], config_filter="all")
+        return {name: entry["value"] for name, entry in found["topic"][topic].items()}
+
+    def alter(topic, settings):
+        (result,) = client.alter_configs([ConfigResource("topic", topic, settings)])["topic"].values()
+        if "error" in str(result).lower() and "noerror" not in str(result).lower():
+            raise RuntimeError(result)
+
+    def times(topic, at):
+        found = client.list_partition_offsets({TopicPartition(topic, p["partition_index"]): at for p in describe(topic)})
+        return {tp.partition: entry.offset for tp, entry in found.items()}
+
+    def group(name):
+        found = client.describe_groups([name])[name]
+        if found["error"]:
+            raise RuntimeError(found["error"])
+        return [found["group_state"], len(found["members"])]
+
+    def commit(name, topic, offsets):
+        wanted = {TopicPartition(topic, int(p)): OffsetAndMetadata(at, "", -1) for p, at in offsets.items()}
+        for error in client.alter_group_offsets(name, wanted).values():
+            if getattr(error, "errno", 0):
+                raise error
+
+    session({
+        "create": lambda topic, count, settings: client.create_topics(
+            {topic: {"num_partitions": count, "replication_factor": 1, "configs": settings}}) and None,
+        "topics": client.list_topics,
+        "describe": lambda topic: len(describe(topic)),
+        "delete": lambda topic: client.delete_topics([topic]) and None,
+        "configs": configs,
+        "alter": alter,
+        "grow": lambda topic, count: client.create_partitions({topic: count}) and None,
+        "truncate": lambda topic, partition, at: client.delete_records({TopicPartition(topic, partition): at}) and None,
+        "times": times,
+        "groups": lambda: [g["group_id"] for g in client.list_groups()],
+        "group": group,
+        "committed": lambda name, topic: {
+            tp.partition: entry.offset for tp, entry in client.list_group_offsets({name: None})[name].items() if tp.topic == topic},
+        "commit": commit,
+        "forget": lambda name: client.delete_groups([name]) and None,
+    })
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce, "group": group}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin}[verb](*args)

@@ -1,15 +1,17 @@
 """kcat behind the verbs that every client of the compatibility tests offers."""
 
 import json
+import re
 import subprocess
 import sys
+import threading
 
-from wire import Digest, text
+from wire import Digest, session, text
 
 KEY, END = "\x1f", "\n"
 
 
-def produce(bootstrap, topic, codec):
+def produce(bootstrap, topic, codec, extra="message.max.bytes=1000000"):
     """kcat sets headers per call and not per record, so rows of equal headers go in one call."""
     runs = []
     for line in sys.stdin:
@@ -20,7 +22,7 @@ def produce(bootstrap, topic, codec):
         runs[-1][1].append((row[0] or "") + KEY + (row[1] or "") + END)
     acked = 0
     for headers, lines in runs:
-        command = ["kcat", "-b", bootstrap, "-P", "-t", topic, "-z", codec, "-K", KEY, "-Z", "-X", "acks=all", "-X", "partitioner=murmur2_random", "-e"]
+        command = ["kcat", "-b", bootstrap, "-P", "-t", topic, "-z", codec, "-K", KEY, "-Z", "-X", "acks=all", "-X", "partitioner=murmur2_random", "-X", extra, "-e"]
         for name, value in headers:
             command += ["-H", name if value is None else f"{name}={value}"]
         subprocess.run(command, input="".join(lines), text=True, check=True)
@@ -59,9 +61,58 @@ def read(bootstrap, topic, dump):
         print(json.dumps({str(p): d.result() for p, d in digests.items()}))
 
 
+def group(bootstrap, topic, name, mode, instance=""):
+    """kcat commits by itself, and says on its standard error what it was assigned."""
+    strategy = "cooperative-sticky" if mode == "cooperative" else "range"
+    command = ["kcat", "-b", bootstrap, "-G", name, "-f", "record %p %o\\n", "-u"]
+    settings = {
+        "partition.assignment.strategy": strategy, "auto.offset.reset": "earliest", "session.timeout.ms": "45000" if instance else "10000",
+        "heartbeat.interval.ms": "500", "auto.commit.interval.ms": "200", "group.instance.id": instance}
+    for key, value in settings.items():
+        command += ["-X", f"{key}={value}"] if value else []
+    process = subprocess.Popen(command + [topic], stderr=subprocess.PIPE, text=True)
+    threading.Thread(target=lambda: (sys.stdin.read(), process.terminate()), daemon=True).start()
+    own = set()
+    for line in process.stderr:
+        change = re.search(r"rebalanced \(memberid [^)]*\): (.*)", line)
+        if change is None:
+            print(line, end="", file=sys.stderr)
+            continue
+        partitions = {int(p) for p in re.findall(r"\[(\d+)\]", change[1])}
+        if "revoked" in change[1]:
+            own -= partitions
+        else:
+            own = own | partitions if mode == "cooperative" else partitions
+        print("assigned", sorted(own), flush=True)
+    process.wait()
+    print("closed")
+
+
+def admin(bootstrap):
+    """kcat can list topics and ask for offsets by time."""
+
+    def kcat(*args):
+        return subprocess.run(["kcat", "-b", bootstrap, *args], capture_output=True, text=True, check=True).stdout
+
+    def listing(*args):
+        return json.loads(kcat("-L", "-J", *args))["topics"]
+
+    def partitions(topic):
+        (found,) = listing("-t", topic)
+        if "error" in found:
+            raise RuntimeError(found["error"])
+        return [p["partition"] for p in found["partitions"]]
+
+    def times(topic, at):
+        lines = kcat("-Q", *[word for p in partitions(topic) for word in ("-t", f"{topic}:{p}:{at}")])
+        return {p: int(offset) for p, offset in re.findall(r"\[(\d+)\] offset (-?\d+)", lines)}
+
+    session({"topics": lambda: [t["topic"] for t in listing()], "describe": lambda topic: len(partitions(topic)), "times": times})
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin}[verb](*args)

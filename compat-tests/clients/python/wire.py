@@ -1,7 +1,9 @@
 """What the Python clients share: text to bytes and back, and the digest that every client computes alike."""
 
 import hashlib
+import json
 import struct
+import sys
 
 
 def encode(value):
@@ -10,6 +12,19 @@ def encode(value):
 
 def text(value):
     return None if value is None else value.decode()
+
+
+def session(commands):
+    """Answers the commands of an admin session, one line each, until the input ends."""
+    for line in sys.stdin:
+        name, *args = json.loads(line)
+        try:
+            if name not in commands:
+                raise KeyError(f"unknown command {name}")
+            answer = {"ok": commands[name](*args)}
+        except Exception as error:
+            answer = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(answer), flush=True)
 
 
 class Digest:

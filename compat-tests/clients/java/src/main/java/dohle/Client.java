@@ -39,6 +39,7 @@ public final class Client {
             case "digest" -> read(args[1], args[2], false);
             case "dump" -> read(args[1], args[2], true);
             case "group" -> group(args[1], args[2], args[3], args[4], args.length > 5 ? args[5] : "");
+            case "admin" -> AdminSession.run(args[1]);
             default -> throw new IllegalArgumentException(args[0]);
         }
     }
@@ -159,7 +160,8 @@ public final class Client {
     private static void group(String bootstrap, String topic, String group, String mode, String instance) throws Exception {
         Properties p = consumerProperties(bootstrap);
         p.put("group.id", group);
-        p.put("session.timeout.ms", "10000");
+        p.put("session.timeout.ms", instance.isEmpty() ? "10000" : "45000"); // long enough for a restart on a busy machine
+        p.put("heartbeat.interval.ms", "500");
         p.put("partition.assignment.strategy", mode.equals("cooperative")
             ? "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
             : "org.apache.kafka.clients.consumer.RangeAssignor");

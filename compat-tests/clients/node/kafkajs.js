@@ -1,11 +1,11 @@
 // kafkajs behind the verbs that every client of the compatibility tests offers.
 'use strict'
 const crypto = require('crypto')
-const readline = require('readline')
-const { Kafka, CompressionTypes, CompressionCodecs, logLevel } = require('kafkajs')
+const { Kafka, CompressionTypes, CompressionCodecs, PartitionAssigners, logLevel } = require('kafkajs')
 const snappy = require('snappy')
 const lz4 = require('lz4-napi')
 const { Encoder, Decoder } = require('@toondepauw/node-zstd')
+const { bytes, text, rows, Reader, session, inputEnds } = require('./wire.js')
 
 const XERIAL = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0])
 
@@ -25,12 +25,10 @@ CompressionCodecs[CompressionTypes.LZ4] = () => ({ compress: async e => lz4.comp
 CompressionCodecs[CompressionTypes.ZSTD] = () => ({ compress: async e => new Encoder(3).encode(e.buffer), decompress: async b => new Decoder().decode(b) })
 const CODECS = { none: CompressionTypes.None, gzip: CompressionTypes.GZIP, snappy: CompressionTypes.Snappy, lz4: CompressionTypes.LZ4, zstd: CompressionTypes.ZSTD }
 
-const bytes = text => (text === null || text === undefined ? null : Buffer.from(text))
-const text = buffer => (buffer === null || buffer === undefined ? null : buffer.toString())
 const connect = bootstrap => new Kafka({ clientId: 'compat', brokers: bootstrap.split(','), logLevel: logLevel.ERROR })
 
-async function produce(bootstrap, topic, codec) {
-  const producer = connect(bootstrap).producer({ idempotent: false, maxInFlightRequests: 1 })
+async function produce(bootstrap, topic, codec, extra) {
+  const producer = connect(bootstrap).producer({ idempotent: extra === 'idempotent', maxInFlightRequests: 1 })
   await producer.connect()
   let acked = 0
   let messages = []
@@ -42,8 +40,8 @@ async function produce(bootstrap, topic, codec) {
     for (const answer of answers) if (answer.errorCode !== 0) throw new Error(JSON.stringify(answer))
     acked += batch.length
   }
-  for await (const line of readline.createInterface({ input: process.stdin, crlfDelay: Infinity })) {
-    const [key, value, headers] = JSON.parse(line)
+  let size = 0
+  for await (const [key, value, headers] of rows()) {
     const message = { key: bytes(key), value: bytes(value) }
     if (headers) {
       message.headers = {}
@@ -52,19 +50,16 @@ async function produce(bootstrap, topic, codec) {
         message.headers[name] = before === undefined ? bytes(content) : [].concat(before, bytes(content))
       }
     }
+    size += (value || '').length
+    if (size > 700000 || messages.length >= 2000) {
+      await send()
+      size = (value || '').length
+    }
     messages.push(message)
-    if (messages.length >= 2000) await send()
   }
   await send()
   await producer.disconnect()
   console.log(JSON.stringify({ acked, failed: 0 }))
-}
-
-function add(hash, value) {
-  const size = Buffer.alloc(4)
-  size.writeInt32BE(value === null ? -1 : value.length)
-  hash.update(size)
-  if (value !== null) hash.update(value)
 }
 
 async function read(bootstrap, topic, dump) {
@@ -72,16 +67,15 @@ async function read(bootstrap, topic, dump) {
   const admin = kafka.admin()
   await admin.connect()
   const ends = new Map()
-  const digests = new Map()
+  const reader = new Reader(dump)
   for (const { partition, low, high } of await admin.fetchTopicOffsets(topic)) {
-    digests.set(partition, { count: 0, hash: crypto.createHash('sha256') })
+    reader.partition(partition)
     if (BigInt(low) < BigInt(high)) ends.set(partition, BigInt(high))
   }
   const group = 'read-' + crypto.randomUUID()
   const consumer = kafka.consumer({ groupId: group, maxBytesPerPartition: 4 << 20 })
   await consumer.connect()
   await consumer.subscribe({ topics: [topic], fromBeginning: true })
-  const out = []
   if (ends.size > 0) {
     await new Promise((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error('no end in sight')), 300000)
@@ -90,20 +84,10 @@ async function read(bootstrap, topic, dump) {
         autoCommit: false,
         partitionsConsumedConcurrently: 8,
         eachBatch: async ({ batch }) => {
-          const digest = digests.get(batch.partition)
           for (const m of batch.messages) {
-            digest.count++
-            if (dump) {
-              const headers = []
-              for (const [name, content] of Object.entries(m.headers)) for (const one of [].concat(content)) headers.push([name, text(one)])
-              out.push(JSON.stringify([batch.partition, Number(m.offset), Number(m.timestamp), text(m.key), text(m.value), headers]))
-            } else {
-              const offset = Buffer.alloc(8)
-              offset.writeBigInt64BE(BigInt(m.offset))
-              digest.hash.update(offset)
-              add(digest.hash, m.key)
-              add(digest.hash, m.value)
-            }
+            const headers = []
+            for (const [name, content] of Object.entries(m.headers)) for (const one of [].concat(content)) headers.push([name, text(one)])
+            reader.add(batch.partition, BigInt(m.offset), Number(m.timestamp), m.key, m.value, headers)
           }
           if (BigInt(batch.lastOffset()) + 1n >= (ends.get(batch.partition) ?? 0n)) ends.delete(batch.partition)
           if (ends.size === 0) { clearTimeout(limit); resolve() }
@@ -114,16 +98,14 @@ async function read(bootstrap, topic, dump) {
   await consumer.disconnect()
   await admin.deleteGroups([group])
   await admin.disconnect()
-  if (!dump) {
-    const answer = {}
-    for (const [partition, d] of digests) answer[partition] = [d.count, d.hash.digest('hex')]
-    out.push(JSON.stringify(answer))
-  }
-  process.stdout.write(out.join('\n') + '\n')
+  await reader.close()
 }
 
+// The rules are kafkajs' own; the name is the one that other clients give theirs, so that they can share a group.
+const range = config => ({ ...PartitionAssigners.roundRobin(config), name: 'range' })
+
 async function group(bootstrap, topic, id) {
-  const consumer = connect(bootstrap).consumer({ groupId: id, sessionTimeout: 10000, rebalanceTimeout: 10000 })
+  const consumer = connect(bootstrap).consumer({ groupId: id, sessionTimeout: 10000, rebalanceTimeout: 10000, heartbeatInterval: 500, partitionAssigners: [range] })
   consumer.on(consumer.events.GROUP_JOIN, e => {
     console.log('assigned ' + JSON.stringify((e.payload.memberAssignment[topic] || []).sort((a, b) => a - b)).replaceAll(',', ', '))
   })
@@ -133,12 +115,57 @@ async function group(bootstrap, topic, id) {
     autoCommitInterval: 200,
     eachMessage: async ({ partition, message }) => console.log(`record ${partition} ${message.offset}`)
   })
-  await new Promise(resolve => process.stdin.on('end', resolve).resume())
+  await inputEnds()
   await consumer.disconnect()
   console.log('closed')
 }
 
+async function admin(bootstrap) {
+  const admin = connect(bootstrap).admin()
+  await admin.connect()
+  const topicOf = (topic, entries) => ({ type: 2, name: topic, ...entries })
+  const offsets = list => Object.fromEntries(list.map(({ partition, offset }) => [partition, Number(offset)]))
+  await session({
+    create: async (topic, count, settings) => {
+      const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }))
+      const made = await admin.createTopics({ topics: [{ topic, numPartitions: count, replicationFactor: 1, configEntries }] })
+      if (!made) throw new Error('the topic exists')
+    },
+    topics: () => admin.listTopics(),
+    describe: async topic => (await admin.fetchTopicMetadata({ topics: [topic] })).topics[0].partitions.length,
+    delete: topic => admin.deleteTopics({ topics: [topic] }),
+    configs: async topic => {
+      const answer = await admin.describeConfigs({ resources: [topicOf(topic, {})], includeSynonyms: false })
+      return Object.fromEntries(answer.resources[0].configEntries.map(e => [e.configName, e.configValue]))
+    },
+    alter: (topic, settings) => admin.alterConfigs({
+      validateOnly: false, resources: [topicOf(topic, { configEntries: Object.entries(settings).map(([name, value]) => ({ name, value })) })]
+    }),
+    grow: (topic, count) => admin.createPartitions({ topicPartitions: [{ topic, count }] }),
+    truncate: async (topic, partition, offset) => {
+      await admin.fetchTopicOffsets(topic) // it deletes records only of topics that it has met
+      await admin.deleteTopicRecords({ topic, partitions: [{ partition, offset: String(offset) }] })
+    },
+    times: async (topic, at) => {
+      if (at >= 0) return offsets(await admin.fetchTopicOffsetsByTimestamp(topic, at))
+      const found = await admin.fetchTopicOffsets(topic)
+      return offsets(found.map(o => ({ partition: o.partition, offset: at === -1 ? o.high : o.low })))
+    },
+    groups: async () => (await admin.listGroups()).groups.map(g => g.groupId),
+    group: async id => {
+      const [found] = (await admin.describeGroups([id])).groups
+      return [found.state, found.members.length]
+    },
+    committed: async (groupId, topic) => offsets((await admin.fetchOffsets({ groupId, topics: [topic] }))[0].partitions),
+    commit: (groupId, topic, wanted) => admin.setOffsets({
+      groupId, topic, partitions: Object.entries(wanted).map(([partition, offset]) => ({ partition: Number(partition), offset: String(offset) }))
+    }),
+    forget: id => admin.deleteGroups([id])
+  })
+  await admin.disconnect()
+}
+
 const [verb, ...args] = process.argv.slice(2)
-const verbs = { produce, digest: (b, t) => read(b, t, false), dump: (b, t) => read(b, t, true), group }
+const verbs = { produce, digest: (b, t) => read(b, t, false), dump: (b, t) => read(b, t, true), group, admin }
 // An end before the last bytes are through the pipe would cut them off.
 verbs[verb](...args).then(() => process.stdout.write('', () => process.exit(0)), error => { console.error(error); process.exit(1) })
