@@ -78,7 +78,7 @@ class Broker:
 
     def start(self):
         self.spawn()
-        limit = time.monotonic() + 60
+        limit = time.monotonic() + 180
         while not answers(self.port):
             assert self.process.poll() is None, f"the broker ended: {self.log_tail()}"
             assert time.monotonic() < limit, f"the broker is not ready: {self.log_tail()}"
