@@ -10,8 +10,6 @@
 
 use dohle::config;
 use dohle::config::Sources;
-use dohle::io::Clock;
-use dohle::io::Disk;
 use dohle::server::Platform;
 use dohle::server::Server;
 use rdkafka::ClientConfig;
@@ -50,7 +48,7 @@ async fn start(folder: &Path) -> (Server, String) {
     ];
     let sources = Sources { file: None, environment: &[], overrides: &overrides, host_name: "localhost" };
     let loaded = config::load(&sources).unwrap();
-    let platform = Platform { disk: Disk::system(), clock: Clock::system() };
+    let platform = Platform::system();
     let server = Server::start(loaded.config, platform).await.unwrap();
     let address = server.listening()[0].addresses[0].to_string();
     (server, address)

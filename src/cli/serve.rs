@@ -6,7 +6,6 @@ use crate::cli::logs;
 use crate::config;
 use crate::config::ServerConfig;
 use crate::config::Sources;
-use crate::io::Clock;
 use crate::io::Disk;
 use crate::io::process;
 use crate::io::task;
@@ -57,7 +56,7 @@ fn try_serve(arguments: &Arguments, environment: &[(String, String)]) -> Result<
 
 async fn run(config: ServerConfig) -> Result<(), String> {
     let mut end = pin!(process::end_requested());
-    let platform = Platform { disk: Disk::system(), clock: Clock::system() };
+    let platform = Platform::system();
     let (node_id, folders) = (config.node_id.0, config.storage.log_dirs.clone());
     let server = tokio::select! {
         biased;

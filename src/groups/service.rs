@@ -36,7 +36,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
-use uuid::Uuid;
 
 /// The topic that keeps groups and offsets.
 pub const TOPIC: &str = "__consumer_offsets";
@@ -131,7 +130,7 @@ impl Service {
     /// See [`Command::Join`]. May take as long as a rebalance.
     pub async fn join(&self, mut request: Join) -> Joined {
         let stem = request.instance_id.as_ref().unwrap_or(&request.client_id);
-        request.new_member_id = Arc::from(format!("{stem}-{}", Uuid::new_v4()));
+        request.new_member_id = Arc::from(format!("{stem}-{}", crate::io::random::uuid()));
         let member_id = request.member_id.clone();
         let group = request.group.clone();
         match self.ask(&group, Command::Join(Box::new(request))).await {

@@ -1,6 +1,9 @@
 //! Randomness: seeded for everything that must replay, from the kernel for everything that must not be guessed.
 
+#[cfg(feature = "sim")]
+use crate::io::sim::thread;
 use std::io;
+use uuid::Uuid;
 
 /// A small generator (SplitMix64). Same seed, same numbers. Not for secrets: use [`fill_from_kernel`].
 #[derive(Clone, Debug)]
@@ -42,8 +45,26 @@ impl Random {
     }
 }
 
+/// A fresh random UUID (version 4); in a simulation, from its seed.
+pub fn uuid() -> Uuid {
+    #[cfg(feature = "sim")]
+    if let (Some(high), Some(low)) = (thread::next_u64(), thread::next_u64()) {
+        let drawn = (u128::from(high) << 64) | u128::from(low);
+        return uuid::Builder::from_random_bytes(drawn.to_be_bytes()).into_uuid();
+    }
+    Uuid::new_v4()
+}
+
 /// Fills the buffer with bytes nobody can guess.
 pub fn fill_from_kernel(buffer: &mut [u8]) -> io::Result<()> {
+    #[cfg(feature = "sim")]
+    if thread::is_simulated() {
+        for chunk in buffer.chunks_mut(8) {
+            let drawn = thread::next_u64().unwrap_or_default().to_le_bytes();
+            chunk.iter_mut().zip(drawn).for_each(|(byte, drawn)| *byte = drawn);
+        }
+        return Ok(());
+    }
     let mut filled = 0;
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match rustix::rand::getrandom(rest, rustix::rand::GetRandomFlags::empty()) {

@@ -228,6 +228,10 @@ impl Thread {
 /// Runs a call that may block on a thread for such calls, and waits for its value. The call runs to its end even if
 /// the future is dropped; `None` only when the runtime ends before it began.
 pub async fn try_run_blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    #[cfg(feature = "sim")]
+    if crate::io::sim::thread::is_simulated() {
+        return Some(call());
+    }
     value_or_panic(tokio::task::spawn_blocking(call).await)
 }
 

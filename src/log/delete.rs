@@ -217,9 +217,7 @@ impl Log {
         {
             let mut core = self.core.lock();
             while core.writing {
-                core.blocked += 1;
-                self.round_ended.wait(&mut core);
-                core.blocked -= 1;
+                self.wait_for_round(&mut core);
             }
             core.closed = true;
         }

@@ -4,12 +4,14 @@ use crate::base::Instant;
 use crate::base::TopicPartition;
 use crate::io::clock::Clock;
 use crate::io::disk::Disk;
+use crate::io::ring::Ring;
 use crate::log::Log;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::error::Error;
 use crate::log::index_cache::IndexCache;
 use crate::log::meta::DirectoryId;
 use crate::log::open_files::OpenFiles;
+use crate::log::writer;
 use crate::metrics;
 use parking_lot::Condvar;
 use parking_lot::Mutex;
@@ -93,6 +95,10 @@ pub(crate) struct Directory {
     slow_until: AtomicU64,
     /// A disk thread of its own can take over when writes are slow.
     has_thread: AtomicBool,
+    /// Does the disk work where there is no thread for it: whoever must wait for a round does it.
+    driven: OnceLock<Mutex<Ring>>,
+    /// Wakes the task that does the disk work in place of a thread.
+    listed_some: Notify,
     #[cfg(feature = "sim")]
     faults: Arc<Faults>,
 }
@@ -126,6 +132,8 @@ impl Directory {
             room: Notify::new(),
             slow_until: AtomicU64::new(0),
             has_thread: AtomicBool::new(false),
+            driven: OnceLock::new(),
+            listed_some: Notify::new(),
             #[cfg(feature = "sim")]
             faults: services.faults,
         })
@@ -167,6 +175,32 @@ impl Directory {
     pub(crate) fn list(&self, log: Weak<Log>) {
         self.listed.lock().logs.push(log);
         self.work.notify_one();
+        self.listed_some.notify_one();
+    }
+
+    /// There will be no disk thread: the work is done by [`Directory::drive`].
+    pub(crate) fn drive_with(&self, ring: Ring) {
+        self.driven.set(Mutex::new(ring)).expect("a directory is made driven once");
+    }
+
+    /// Whether [`Directory::drive`] does the disk work.
+    pub(crate) fn is_driven(&self) -> bool {
+        self.driven.get().is_some()
+    }
+
+    /// Does the disk work that waits, where no thread does it; whether there was any.
+    pub(crate) fn drive(&self) -> bool {
+        let Some(ring) = self.driven.get() else { return false };
+        let mut worked = false;
+        while writer::turn(self, &mut ring.lock()) {
+            worked = true;
+        }
+        worked
+    }
+
+    /// Waits until some log is put on the list.
+    pub(crate) async fn listed(&self) {
+        self.listed_some.notified().await;
     }
 
     /// The logs that wait for the disk thread.

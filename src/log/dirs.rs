@@ -57,6 +57,9 @@ const CLOSE_THREADS: usize = 8;
 pub enum Threads {
     /// A thread per log directory and a task for upkeep; needs a runtime.
     Own,
+    /// A task per log directory and one for upkeep on the caller's runtime; needs a runtime, and one whose tasks may
+    /// do I/O themselves. For simulation of a whole node on one thread.
+    Tasks,
     /// The caller, with [`Dirs::drive`]: everything happens on its thread, in an order that repeats. For simulation.
     Driven,
 }
@@ -123,6 +126,7 @@ pub(crate) struct Inner {
     /// Held while a log is opened, made or deleted.
     changes: Mutex<()>,
     disk_threads: Mutex<Vec<Thread>>,
+    disk_tasks: Mutex<Vec<Task<()>>>,
     upkeep: Mutex<Option<Task<()>>>,
 }
 
@@ -160,6 +164,21 @@ impl Dirs {
         Dirs::open_all((disk, clock, metrics), Shutdown::new(), settings, Threads::Driven, faults)
     }
 
+    /// As [`Dirs::open`], with planted faults and any [`Threads`].
+    ///
+    /// # Errors
+    /// As [`Dirs::open`].
+    #[cfg(feature = "sim")]
+    pub(crate) fn open_with(
+        outside: (Disk, Clock, metrics::Log),
+        shutdown: Shutdown,
+        settings: StorageSettings,
+        threads: Threads,
+        faults: Arc<Faults>,
+    ) -> Result<Dirs, Error> {
+        Dirs::open_all(outside, shutdown, settings, threads, faults)
+    }
+
     #[cfg_attr(not(feature = "sim"), allow(unused_variables, reason = "there are no faults to plant"))]
     fn open_all(
         (disk, clock, metrics): (Disk, Clock, metrics::Log),
@@ -181,13 +200,12 @@ impl Dirs {
         };
         let (homes, failed, cluster_id) = open_homes(&services, &settings)?;
         refuse_duplicates(&homes)?;
-        let mut opened = Vec::new();
-        for mut home in homes {
-            if threads == Threads::Driven {
-                home.driven = Some(Mutex::new(Ring::probe(&disk, settings.io_uring)));
+        if threads != Threads::Own {
+            for home in &homes {
+                home.directory.drive_with(Ring::probe(&disk, settings.io_uring));
             }
-            opened.push(Arc::new(home));
         }
+        let opened: Vec<Arc<Home>> = homes.into_iter().map(Arc::new).collect();
         recover_unclean(&opened, &settings, threads)?;
         let schedule = Mutex::new(Schedule::new(&settings, clock.now()));
         let inner = Arc::new(Inner {
@@ -201,10 +219,19 @@ impl Dirs {
             cluster_id,
             changes: Mutex::new(()),
             disk_threads: Mutex::new(Vec::new()),
+            disk_tasks: Mutex::new(Vec::new()),
             upkeep: Mutex::new(None),
         });
-        if threads == Threads::Own {
-            inner.start(&services.upkeep, shutdown)?;
+        match threads {
+            Threads::Own => {
+                inner.start_threads()?;
+                inner.start_upkeep(&services.upkeep, shutdown);
+            }
+            Threads::Tasks => {
+                inner.start_tasks();
+                inner.start_upkeep(&services.upkeep, shutdown);
+            }
+            Threads::Driven => {}
         }
         Ok(Dirs { inner })
     }
@@ -485,6 +512,8 @@ impl Dirs {
         }
         let threads = std::mem::take(&mut *self.inner.disk_threads.lock());
         threads.into_iter().for_each(Thread::join);
+        let tasks = std::mem::take(&mut *self.inner.disk_tasks.lock());
+        tasks.into_iter().for_each(Task::abort);
         for home in &self.inner.homes {
             home.lock.lock().take();
         }
@@ -492,7 +521,7 @@ impl Dirs {
 }
 
 impl Inner {
-    fn start(self: &Arc<Inner>, wanted: &Arc<Notify>, shutdown: Shutdown) -> Result<(), Error> {
+    fn start_threads(&self) -> Result<(), Error> {
         for home in &self.homes {
             let directory = home.directory.clone();
             let mut ring = Ring::probe(&self.disk, self.settings.io_uring);
@@ -505,32 +534,40 @@ impl Inner {
             self.disk_threads.lock().push(thread);
             home.directory.thread_started();
         }
+        Ok(())
+    }
+
+    fn start_tasks(&self) {
+        for home in &self.homes {
+            let directory = home.directory.clone();
+            let task = task::spawn("log-disk", async move {
+                loop {
+                    directory.listed().await;
+                    directory.drive();
+                }
+            });
+            self.disk_tasks.lock().push(task);
+        }
+    }
+
+    fn start_upkeep(self: &Arc<Inner>, wanted: &Arc<Notify>, shutdown: Shutdown) {
         let (inner, wanted) = (self.clone(), wanted.clone());
         *self.upkeep.lock() = Some(task::spawn("log-upkeep", async move {
             while !shutdown.is_triggered() {
                 let tended = inner.clone();
                 let next = task::run_blocking(move || tended.tend()).await;
                 tokio::select! {
+                    biased;
+                    () = shutdown.triggered() => {}
                     () = wanted.notified() => {}
                     () = inner.clock.sleep_until(next) => {}
-                    () = shutdown.triggered() => {}
                 }
             }
         }));
-        Ok(())
     }
 
     fn drive_disks(&self) -> bool {
-        let mut worked = false;
-        for home in &self.homes {
-            if let Some(ring) = &home.driven {
-                let mut ring = ring.lock();
-                while writer::turn(&home.directory, &mut ring) {
-                    worked = true;
-                }
-            }
-        }
-        worked
+        self.homes.iter().fold(false, |worked, home| home.directory.drive() | worked)
     }
 
     fn open_existing(
@@ -642,7 +679,7 @@ impl Home {
                 recovered.segments.iter().all(|segment| segment.sync_length(&self.directory).is_ok())
             });
         }
-        clean &= self.close_logs(if self.driven.is_some() { 1 } else { CLOSE_THREADS });
+        clean &= self.close_logs(if self.directory.is_driven() { 1 } else { CLOSE_THREADS });
         // A clean start takes a log's end from its checkpoint, so a stale one must not be trusted.
         clean &= self.write_recovery_points();
         clean &= self.write_log_starts();
@@ -700,7 +737,8 @@ fn open_homes(services: &Services, settings: &StorageSettings) -> Result<Opened,
         }
     }
     let known = locked.iter().find_map(|home| home.meta.as_ref().map(|meta| meta.0.cluster_id.clone()));
-    let cluster_id = owner.cluster_id.or(known).unwrap_or_else(|| TopicId::random().to_string());
+    let cluster_id =
+        owner.cluster_id.or(known).unwrap_or_else(|| TopicId::random(crate::io::random::uuid).to_string());
     let mut homes = Vec::new();
     for locked in locked {
         let path = locked.path.clone();
@@ -753,7 +791,7 @@ fn refuse_duplicates(homes: &[Home]) -> Result<(), Error> {
 fn recover_unclean(homes: &[Arc<Home>], settings: &StorageSettings, threads: Threads) -> Result<(), Error> {
     let per_home = match threads {
         Threads::Own => usize::try_from(settings.recovery_threads).unwrap_or(1).max(1),
-        Threads::Driven => 1,
+        Threads::Tasks | Threads::Driven => 1,
     };
     let mut running = Vec::new();
     for home in homes {

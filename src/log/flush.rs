@@ -74,9 +74,7 @@ impl Log {
         }
         let (target, generation) = (core.next, core.generation);
         while self.published.offset() < target {
-            core.blocked += 1;
-            self.round_ended.wait(&mut core);
-            core.blocked -= 1;
+            self.wait_for_round(&mut core);
             self.check_online()?;
             if core.generation != generation {
                 return Err(Error::TakenBack);

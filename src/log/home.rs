@@ -6,7 +6,6 @@ use crate::base::TopicId;
 use crate::base::TopicPartition;
 use crate::io::disk::DirLock;
 use crate::io::durable;
-use crate::io::ring::Ring;
 use crate::io::task;
 use crate::log::Log;
 use crate::log::checkpoint;
@@ -56,8 +55,6 @@ pub(crate) struct Unopened {
 pub(crate) struct Home {
     pub(crate) directory: Arc<Directory>,
     pub(crate) unopened: Mutex<Unopened>,
-    /// The ring, where no thread of its own drives it.
-    pub(crate) driven: Option<Mutex<Ring>>,
     /// Held until the directory is closed.
     pub(crate) lock: Mutex<Option<DirLock>>,
 }
@@ -131,12 +128,8 @@ impl Locked {
             }
         };
         let directory = Directory::new(&self.path, meta.directory_id, services);
-        let home = Home {
-            directory,
-            unopened: Mutex::new(Unopened::default()),
-            driven: None,
-            lock: Mutex::new(Some(self.lock)),
-        };
+        let home =
+            Home { directory, unopened: Mutex::new(Unopened::default()), lock: Mutex::new(Some(self.lock)) };
         home.find()?;
         Ok(home)
     }

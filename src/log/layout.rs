@@ -10,7 +10,6 @@ use crate::base::PartitionIndex;
 use crate::base::TopicPartition;
 use std::path::Path;
 use std::path::PathBuf;
-use uuid::Uuid;
 
 pub(crate) const META_PROPERTIES: &str = "meta.properties";
 pub(crate) const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
@@ -168,7 +167,7 @@ pub(crate) fn stray_folder_name(partition: &TopicPartition) -> String {
 }
 
 fn capped(partition: &TopicPartition, suffix: &str) -> String {
-    let tail = format!("-{}.{}{suffix}", partition.partition, Uuid::new_v4().simple());
+    let tail = format!("-{}.{}{suffix}", partition.partition, crate::io::random::uuid().simple());
     let room = NAME_MAX.saturating_sub(tail.len());
     // Topic names are ASCII, so a cut by letters is a cut by bytes.
     let topic: String = partition.topic.chars().take(room).collect();

@@ -29,9 +29,7 @@ impl Log {
         let _shape = self.shape.lock();
         let mut core = self.core.lock();
         while core.writing || !core.queue.is_empty() {
-            core.blocked += 1;
-            self.round_ended.wait(&mut core);
-            core.blocked -= 1;
+            self.wait_for_round(&mut core);
         }
         let end = core.next;
         let warm = self.warm(&mut core)?;

@@ -16,6 +16,7 @@ use crate::log::directory::Directory;
 use crate::log::published::End;
 use crate::log::segment::Segment;
 use bytes::Bytes;
+use parking_lot::MutexGuard;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +109,17 @@ impl Log {
             }
             return self.end_writing(&mut core);
         }
+    }
+
+    /// Waits, with the lock given back, until somebody has ended a round. Where no thread does the disk work, does it.
+    pub(crate) fn wait_for_round(&self, core: &mut MutexGuard<'_, Core>) {
+        core.blocked += 1;
+        if self.directory.is_driven() {
+            MutexGuard::unlocked(core, || self.directory.drive());
+        } else {
+            self.round_ended.wait(core);
+        }
+        core.blocked -= 1;
     }
 
     /// Nobody writes any more; what is left is the disk thread's.

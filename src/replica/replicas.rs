@@ -87,6 +87,7 @@ impl Replicas {
         let task = task::spawn("reconcile", async move {
             loop {
                 tokio::select! {
+                    biased;
                     () = shutdown.triggered() => return,
                     changed = images.changed() => if changed.is_err() { return },
                     () = retry_clock.sleep(RETRY_OPENING), if !reconciler.waiting.is_empty() => {

@@ -15,29 +15,20 @@ use crate::config::NetworkSettings;
 use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
-use crate::io::Disk;
 use crate::io::Shutdown;
 use crate::io::task;
 use crate::io::task::Task;
 use crate::log::Dirs;
-use crate::log::Threads;
 use crate::metrics;
 use crate::net;
 use crate::replica::Replicas;
 use crate::server::Error;
+use crate::server::Platform;
+use crate::server::platform::Sockets;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::warn;
-
-/// What a broker stands on: the machine, or a simulated one.
-#[derive(Clone, Debug)]
-pub struct Platform {
-    /// Where files are.
-    pub disk: Disk,
-    /// What tells the time.
-    pub clock: Clock,
-}
 
 /// Where a listener can be reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +59,7 @@ pub struct Server {
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
+    pub(super) broker: Arc<Broker>,
 }
 
 impl Server {
@@ -115,6 +107,16 @@ impl Server {
         self.admin.addresses()
     }
 
+    /// What answers requests, for those who ask without a connection.
+    pub fn broker(&self) -> &Arc<Broker> {
+        &self.broker
+    }
+
+    /// The log directories.
+    pub fn dirs(&self) -> &Dirs {
+        &self.dirs
+    }
+
     /// The measurements.
     pub fn metrics(&self) -> &metrics::Registry {
         &self.metrics
@@ -128,10 +130,8 @@ async fn open_folders(
     below: &Shutdown,
     metrics: metrics::Log,
 ) -> Result<Dirs, Error> {
-    let (disk, clock) = (platform.disk.clone(), platform.clock.clone());
-    let (shutdown, settings) = (below.clone(), config.storage.clone());
-    let open = move || Dirs::open(disk, clock, shutdown, settings, Threads::Own, metrics);
-    Ok(task::run_blocking(open).await?)
+    let (platform, shutdown, settings) = (platform.clone(), below.clone(), config.storage.clone());
+    Ok(task::run_blocking(move || platform.open_folders(shutdown, settings, metrics)).await?)
 }
 
 async fn start_in(
@@ -141,7 +141,7 @@ async fn start_in(
     below: Shutdown,
     (metrics, admin): (metrics::Registry, Admin),
 ) -> Result<Server, Error> {
-    let (bound, listeners) = bind(&config).await?;
+    let (bound, listeners) = bind(&config, platform.sockets).await?;
     let local = open_metadata(&config, &platform, &dirs, listeners.clone(), &below).await?;
     let publisher = local.publisher().clone();
     let clock = platform.clock;
@@ -194,11 +194,19 @@ async fn start_in(
         replicas,
         local,
         dirs,
+        broker,
     })
 }
 
-/// Takes the addresses of all listeners. The settings come back with the ports that the system chose.
-async fn bind(config: &ServerConfig) -> Result<(Vec<net::Bound>, Vec<ListenerConfig>), Error> {
+/// Takes the addresses of all listeners, if there are to be `sockets`. The settings come back with the ports that the
+/// system chose.
+async fn bind(
+    config: &ServerConfig,
+    sockets: Sockets,
+) -> Result<(Vec<net::Bound>, Vec<ListenerConfig>), Error> {
+    if sockets == Sockets::None {
+        return Ok((Vec::new(), config.listeners.clone()));
+    }
     let mut sockets = Vec::new();
     let mut listeners = Vec::new();
     for listener in &config.listeners {

@@ -6,9 +6,10 @@
 
 mod boot;
 mod error;
+mod platform;
 mod shutdown;
 
 pub use boot::Listening;
-pub use boot::Platform;
 pub use boot::Server;
 pub use error::Error;
+pub use platform::Platform;

@@ -4,8 +4,6 @@ use bytes::BufMut;
 use bytes::Bytes;
 use bytes::BytesMut;
 use dohle::config::ServerConfig;
-use dohle::io::Clock;
-use dohle::io::Disk;
 use dohle::protocol::versions;
 use dohle::server::Platform;
 use dohle::server::Server;
@@ -37,7 +35,7 @@ impl Node {
         let config = ServerConfig::new(&set, "localhost").unwrap();
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-        let platform = Platform { disk: Disk::system(), clock: Clock::system() };
+        let platform = Platform::system();
         let server = runtime.block_on(Server::start(config, platform)).unwrap();
         let address = server.listening()[0].addresses[0];
         Node { runtime, server: Some(server), address, _folder: folder }

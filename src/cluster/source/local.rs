@@ -97,7 +97,7 @@ impl Opening {
         };
         let broker = RegisterBroker {
             id: self.config.node_id,
-            incarnation_id: TopicId::random().0,
+            incarnation_id: TopicId::random(crate::io::random::uuid).0,
             endpoints: self.listeners.iter().map(endpoint).collect(),
             features: features::supported(),
             rack: self.config.rack.clone(),
@@ -205,6 +205,7 @@ impl Active {
         let mut waiting = Vec::with_capacity(COMMANDS_PER_TURN);
         loop {
             let received = tokio::select! {
+                biased;
                 () = shutdown.triggered() => 0,
                 received = commands.recv_many(&mut waiting, COMMANDS_PER_TURN) => received,
             };

@@ -3,9 +3,6 @@
 use crate::base::Timestamp;
 use crate::io::random::Random;
 
-/// A disk writes whole sectors of this many bytes; a power cut tears a write only between two of them.
-const SECTOR: usize = 512;
-
 /// One file's bytes.
 #[derive(Debug)]
 pub(super) struct Content {
@@ -27,6 +24,23 @@ enum Change {
 impl Content {
     pub(super) fn new(modified: Timestamp) -> Content {
         Content { cache: Vec::new(), durable: Vec::new(), dirty: Vec::new(), modified }
+    }
+
+    /// What reads see, all of it on the platters.
+    pub(super) fn settled(&self) -> Content {
+        Content {
+            cache: self.cache.clone(),
+            durable: self.cache.clone(),
+            dirty: Vec::new(),
+            modified: self.modified,
+        }
+    }
+
+    /// Changes the bytes without a trace.
+    pub(super) fn damage(&mut self, change: impl FnOnce(&mut Vec<u8>)) {
+        self.sync();
+        change(&mut self.durable);
+        self.cache.clone_from(&self.durable);
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -51,35 +65,35 @@ impl Content {
     }
 
     /// A sync that fails: some changes reach the platters, the others never will, for the pages count as clean.
-    pub(super) fn sync_and_fail(&mut self, random: &mut Random) {
-        self.settle(random);
+    pub(super) fn sync_and_fail(&mut self, random: &mut Random, sector: usize) {
+        self.settle(random, sector);
     }
 
     /// A power cut: some changes reach the platters; what reads see afterwards is what is there.
-    pub(super) fn cut(&mut self, random: &mut Random) {
-        self.settle(random);
+    pub(super) fn cut(&mut self, random: &mut Random, sector: usize) {
+        self.settle(random, sector);
         self.cache.clone_from(&self.durable);
     }
 
     /// Decides the fate of the dirty changes: all lost, all kept, a prefix with a torn end, or sector by sector.
-    fn settle(&mut self, random: &mut Random) {
+    fn settle(&mut self, random: &mut Random, sector: usize) {
         let changes = std::mem::take(&mut self.dirty);
         match random.below(4) {
             0 => {}
             1 => changes.iter().for_each(|change| change.apply(&mut self.durable)),
-            2 => self.keep_prefix(&changes, random),
-            _ => self.keep_sectors(&changes, random),
+            2 => self.keep_prefix(&changes, random, sector),
+            _ => self.keep_sectors(&changes, random, sector),
         }
     }
 
-    fn keep_prefix(&mut self, changes: &[Change], random: &mut Random) {
+    fn keep_prefix(&mut self, changes: &[Change], random: &mut Random, sector: usize) {
         let count = u64::try_from(changes.len()).expect("a count fits u64");
         let kept = usize::try_from(random.below(count + 1)).expect("below a count of changes");
         for change in changes.iter().take(kept) {
             change.apply(&mut self.durable);
         }
         if let Some(Change::Write { position, bytes }) = changes.get(kept) {
-            let sectors = sectors(*position, bytes);
+            let sectors = sectors(*position, bytes, sector);
             let count = u64::try_from(sectors.len()).expect("a count fits u64");
             let whole = usize::try_from(random.below(count)).expect("below a count of sectors");
             for (position, bytes) in sectors.into_iter().take(whole) {
@@ -88,7 +102,7 @@ impl Content {
         }
     }
 
-    fn keep_sectors(&mut self, changes: &[Change], random: &mut Random) {
+    fn keep_sectors(&mut self, changes: &[Change], random: &mut Random, sector: usize) {
         for change in changes {
             match change {
                 Change::Length(_) if random.one_in(2) => {}
@@ -99,7 +113,7 @@ impl Content {
                     if random.one_in(2) && self.durable.len() < end {
                         self.durable.resize(end, 0);
                     }
-                    for (position, bytes) in sectors(*position, bytes) {
+                    for (position, bytes) in sectors(*position, bytes, sector) {
                         if random.one_in(2) {
                             put(&mut self.durable, position, bytes);
                         }
@@ -130,11 +144,11 @@ fn put(to: &mut Vec<u8>, position: usize, bytes: &[u8]) {
 }
 
 /// The write cut where the disk's sectors begin.
-fn sectors(position: usize, bytes: &[u8]) -> Vec<(usize, &[u8])> {
+fn sectors(position: usize, bytes: &[u8], sector: usize) -> Vec<(usize, &[u8])> {
     let mut pieces = Vec::new();
     let (mut position, mut rest) = (position, bytes);
     while !rest.is_empty() {
-        let to_border = SECTOR - position % SECTOR;
+        let to_border = sector - position % sector;
         let (piece, tail) = rest.split_at(to_border.min(rest.len()));
         pieces.push((position, piece));
         position += piece.len();
@@ -155,7 +169,7 @@ mod tests {
             content.write(0, vec![1; 700]);
             content.sync();
             content.write(700, vec![2; 1400]);
-            content.cut(&mut Random::seeded(seed));
+            content.cut(&mut Random::seeded(seed), 512);
             let bytes = content.bytes();
             assert_eq!(bytes[..700], [1; 700], "synced bytes stay, seed {seed}");
             for sector in bytes[700..].chunks(1) {
@@ -179,10 +193,10 @@ mod tests {
         let lost = (0..50).any(|seed| {
             let mut content = Content::new(Timestamp(0));
             content.write(0, b"promise".to_vec());
-            content.sync_and_fail(&mut Random::seeded(seed));
+            content.sync_and_fail(&mut Random::seeded(seed), 512);
             assert_eq!(content.bytes(), b"promise");
             content.sync();
-            content.cut(&mut Random::seeded(seed));
+            content.cut(&mut Random::seeded(seed), 512);
             content.bytes().is_empty()
         });
         assert!(lost);

@@ -21,7 +21,9 @@ use std::hash::Hash;
 use std::hash::Hasher;
 use std::io;
 use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A simulated disk. Clones share it. It outlives crashes: what is lost is lost inside.
 #[derive(Clone, Debug)]
@@ -43,6 +45,24 @@ pub enum Fault {
     FailedSync,
     /// The power goes: of a write a part is done, and everything fails until [`SimDisk::crash`].
     PowerCut,
+    /// The device hangs: the operation is done as asked, a minute of the simulated clock later.
+    Hang,
+}
+
+/// How long an operation takes that hangs.
+const HANG: Duration = Duration::from_secs(60);
+
+/// A fault that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strike {
+    /// The number of the operation.
+    pub operation: u64,
+    /// What was asked: `open`, `write`, `sync`, ...
+    pub verb: &'static str,
+    /// The file or folder, by the name it had.
+    pub path: PathBuf,
+    /// What went wrong.
+    pub fault: Fault,
 }
 
 /// A simulated open file.
@@ -78,8 +98,10 @@ struct World {
     life: u64,
     power: bool,
     capacity: u64,
+    sector: usize,
     operations: u64,
     faults: BTreeMap<u64, Fault>,
+    strikes: Vec<Strike>,
     random: Random,
     trace: DefaultHasher,
     clock: SimClock,
@@ -87,6 +109,10 @@ struct World {
 
 /// Room on a disk nobody limited.
 const CAPACITY: u64 = 1 << 30;
+/// The second path of operations that have only one.
+const NO_TARGET: &str = "";
+/// A disk writes whole sectors; a power cut tears a write only between two of them.
+const SECTOR: usize = 512;
 
 impl SimDisk {
     /// An empty disk. All chance comes from the seed; the clock dates the files.
@@ -100,8 +126,10 @@ impl SimDisk {
             life: 0,
             power: true,
             capacity: CAPACITY,
+            sector: SECTOR,
             operations: 0,
             faults: BTreeMap::new(),
+            strikes: Vec::new(),
             random: Random::seeded(seed),
             trace: DefaultHasher::new(),
             clock,
@@ -117,7 +145,7 @@ impl SimDisk {
         let named: BTreeSet<Id> = world.names.live_files().collect();
         world.contents.retain(|id, _| named.contains(id));
         for content in world.contents.values_mut() {
-            content.cut(&mut world.random);
+            content.cut(&mut world.random, world.sector);
         }
         world.open.clear();
         world.locked.clear();
@@ -144,6 +172,58 @@ impl SimDisk {
         self.world.lock().faults.insert(operation, fault);
     }
 
+    /// The faults that happened, in order.
+    pub fn strikes(&self) -> Vec<Strike> {
+        self.world.lock().strikes.clone()
+    }
+
+    /// Another disk with what programs see on this one, all of it on the platters; nothing is open or locked there,
+    /// and no fault is planned.
+    pub fn copy(&self, seed: u64, clock: SimClock) -> SimDisk {
+        let copy = SimDisk::new(seed, clock);
+        {
+            let (from, to) = (&*self.world.lock(), &mut *copy.world.lock());
+            to.names = from.names.settled();
+            to.ids_used = from.ids_used;
+            let live = from.names.live_files().filter_map(|id| from.contents.get(&id).map(|file| (id, file)));
+            to.contents = live.map(|(id, file)| (id, file.settled())).collect();
+            to.capacity = from.capacity;
+            to.sector = from.sector;
+        }
+        copy
+    }
+
+    /// A power cut tears writes between pieces of this many bytes; 512 unless set.
+    pub fn set_sector(&self, bytes: usize) {
+        self.world.lock().sector = bytes.max(1);
+    }
+
+    /// Every file with its bytes, in the order of their paths: looked at from outside, not by an operation.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let world = self.world.lock();
+        let bytes = |id| world.contents.get(&id).map(|content| content.bytes().to_vec()).unwrap_or_default();
+        world.names.live_paths().into_iter().map(|(path, id)| (path, bytes(id))).collect()
+    }
+
+    /// Changes a file's bytes on the platters behind everybody's back; nothing happens where there is no file.
+    pub fn damage(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+        let world = &mut *self.world.lock();
+        if let Ok(Node::File(id)) = world.names.find(path)
+            && let Some(content) = world.contents.get_mut(&id)
+        {
+            content.damage(change);
+        }
+    }
+
+    /// Takes a file away behind everybody's back.
+    pub fn lose(&self, path: &Path) {
+        let world = &mut *self.world.lock();
+        if let Ok((folder, name)) = world.names.place(path) {
+            world.names.unlink(folder, name);
+            world.names.sync(folder);
+        }
+    }
+
     /// Takes back all faults that have not struck.
     pub fn clear_faults(&self) {
         self.world.lock().faults.clear();
@@ -168,7 +248,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn open(&self, path: &Path, how: Open) -> io::Result<SimFile> {
-        let mut world = self.step("open", path)?;
+        let mut world = self.step("open", path, Path::new(NO_TARGET))?;
         let found = world.names.place(path).map(|(folder, name)| {
             let node = world.names.child(folder, &name);
             (folder, name, node)
@@ -192,10 +272,10 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn create_dir_all(&self, path: &Path) -> io::Result<()> {
-        let mut made = std::path::PathBuf::new();
+        let mut made = PathBuf::new();
         for name in crate::io::sim::names::parts(path)? {
             made.push(name);
-            let mut world = self.step("create_dir", &made)?;
+            let mut world = self.step("create_dir", &made, Path::new(NO_TARGET))?;
             let (folder, name) = world.names.place(&made)?;
             match world.names.child(folder, &name) {
                 Some(Node::Folder(_)) => {}
@@ -210,7 +290,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn list(&self, path: &Path) -> io::Result<Vec<Entry>> {
-        let world = self.step("list", path)?;
+        let world = self.step("list", path, Path::new(NO_TARGET))?;
         let folder = world.names.folder(path)?;
         let entries = world.names.children(folder).map(|(name, node)| Entry {
             name: name.clone(),
@@ -221,7 +301,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn stat(&self, path: &Path) -> io::Result<Option<Stat>> {
-        let world = self.step("stat", path)?;
+        let world = self.step("stat", path, Path::new(NO_TARGET))?;
         let node = match world.names.find(path) {
             Ok(node) => node,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -237,7 +317,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut world = self.step("rename", (from, to))?;
+        let mut world = self.step("rename", from, to)?;
         let node = world.names.find(from)?;
         let source = world.names.place(from)?;
         let target = world.names.place(to)?;
@@ -257,7 +337,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        let mut world = self.step("remove_file", path)?;
+        let mut world = self.step("remove_file", path, Path::new(NO_TARGET))?;
         let (folder, name) = world.names.place(path)?;
         match world.names.child(folder, &name).ok_or(io::ErrorKind::NotFound)? {
             Node::Folder(_) => Err(io::ErrorKind::IsADirectory.into()),
@@ -274,7 +354,7 @@ impl SimDisk {
             let below = path.join(&entry.name);
             if entry.is_dir { self.remove_dir_all(&below)? } else { self.remove_file(&below)? }
         }
-        let mut world = self.step("remove_dir", path)?;
+        let mut world = self.step("remove_dir", path, Path::new(NO_TARGET))?;
         let (folder, name) = world.names.place(path)?;
         world.names.unlink(folder, name);
         Ok(())
@@ -282,7 +362,7 @@ impl SimDisk {
 
     pub(in crate::io) fn sync_dir(&self, path: &Path) -> io::Result<()> {
         let mut world = self.world.lock();
-        let fault = world.begin("sync_dir", path)?;
+        let fault = world.begin("sync_dir", Whose::Path(path), path)?;
         let folder = world.names.folder(path)?;
         match fault {
             None => {
@@ -300,7 +380,7 @@ impl SimDisk {
     }
 
     pub(in crate::io) fn space(&self) -> io::Result<Space> {
-        let world = self.step("space", "")?;
+        let world = self.step("space", Path::new(NO_TARGET), Path::new(NO_TARGET))?;
         Ok(Space { total: world.capacity, usable: world.capacity.saturating_sub(world.used()) })
     }
 
@@ -314,29 +394,57 @@ impl SimDisk {
     }
 
     /// Begins an operation that a fault leaves undone.
-    fn step(&self, verb: &str, subject: impl Hash) -> io::Result<MutexGuard<'_, World>> {
+    fn step(&self, verb: &'static str, path: &Path, to: &Path) -> io::Result<MutexGuard<'_, World>> {
         let mut world = self.world.lock();
-        match world.begin(verb, subject)? {
+        match world.begin(verb, Whose::Path(path), (path, to))? {
             None => Ok(world),
             Some(fault) => Err(fault.error()),
         }
     }
 }
 
+/// Whom an operation is for.
+enum Whose<'a> {
+    Path(&'a Path),
+    File(Id),
+}
+
 impl World {
     /// Counts and traces an operation; the fault that strikes it, if any.
-    fn begin(&mut self, verb: &str, subject: impl Hash) -> io::Result<Option<Fault>> {
+    fn begin(
+        &mut self,
+        verb: &'static str,
+        whose: Whose<'_>,
+        subject: impl Hash,
+    ) -> io::Result<Option<Fault>> {
         if !self.power {
             return Err(Fault::PowerCut.error());
         }
-        let number = self.operations;
+        let operation = self.operations;
         self.operations += 1;
-        let fault = self.faults.remove(&number);
+        let fault = self.faults.remove(&operation);
         (verb, subject, fault).hash(&mut self.trace);
-        if fault == Some(Fault::PowerCut) {
-            self.power = false;
+        let Some(fault) = fault else { return Ok(None) };
+        self.strikes.push(Strike { operation, verb, path: self.path_of(whose), fault });
+        match fault {
+            Fault::PowerCut => self.power = false,
+            Fault::Hang => {
+                self.clock.advance(HANG);
+                return Ok(None);
+            }
+            Fault::Device | Fault::NoSpace | Fault::ShortWrite | Fault::FailedSync => {}
         }
-        Ok(fault)
+        Ok(Some(fault))
+    }
+
+    fn path_of(&self, whose: Whose<'_>) -> PathBuf {
+        match whose {
+            Whose::Path(path) => path.to_owned(),
+            Whose::File(id) => {
+                let mut paths = self.names.live_paths().into_iter();
+                paths.find(|known| known.1 == id).map(|known| known.0).unwrap_or_default()
+            }
+        }
     }
 
     fn new_id(&mut self) -> Id {
@@ -371,7 +479,7 @@ impl World {
 impl Fault {
     fn error(self) -> io::Error {
         match self {
-            Fault::Device | Fault::ShortWrite | Fault::FailedSync | Fault::NoSpace => {
+            Fault::Device | Fault::ShortWrite | Fault::FailedSync | Fault::NoSpace | Fault::Hang => {
                 io::Error::from_raw_os_error(libc::EIO)
             }
             Fault::PowerCut => io::Error::other("the simulated machine has no power"),
@@ -408,7 +516,7 @@ impl SimFile {
             Some(fault) => {
                 outcome = Err(if fault == Fault::NoSpace { full() } else { fault.error() });
                 match fault {
-                    Fault::Device | Fault::FailedSync => return outcome,
+                    Fault::Device | Fault::FailedSync | Fault::Hang => return outcome,
                     Fault::NoSpace | Fault::ShortWrite | Fault::PowerCut => {
                         world.random.below(wide(bytes.len()) + 1)
                     }
@@ -446,7 +554,7 @@ impl SimFile {
             }
             Some(fault) => {
                 if fault == Fault::FailedSync {
-                    content.sync_and_fail(&mut world.random);
+                    content.sync_and_fail(&mut world.random, world.sector);
                 }
                 Err(fault.error())
             }
@@ -480,12 +588,16 @@ impl SimFile {
         Ok(())
     }
 
-    fn begin(&self, verb: &str, detail: impl Hash) -> io::Result<(MutexGuard<'_, World>, Option<Fault>)> {
+    fn begin(
+        &self,
+        verb: &'static str,
+        detail: impl Hash,
+    ) -> io::Result<(MutexGuard<'_, World>, Option<Fault>)> {
         let mut world = self.handle.disk.world.lock();
         if world.life != self.handle.life {
             return Err(dead());
         }
-        let fault = world.begin(verb, (self.handle.id, detail))?;
+        let fault = world.begin(verb, Whose::File(self.handle.id), (self.handle.id, detail))?;
         Ok((world, fault))
     }
 }

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Component;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// Number of a file or folder; never used twice.
 pub(super) type Id = u64;
@@ -124,6 +125,35 @@ impl Names {
     /// Files that a name leads to now.
     pub(super) fn live_files(&self) -> impl Iterator<Item = Id> {
         files(&self.live)
+    }
+
+    /// The live names, all of them on the platters.
+    pub(super) fn settled(&self) -> Names {
+        let reached = reached(&self.live);
+        let live: Tree = self
+            .live
+            .iter()
+            .filter(|(id, _)| reached.contains(id))
+            .map(|(id, names)| (*id, names.clone()))
+            .collect();
+        Names { live: live.clone(), durable: live, pending: Vec::new() }
+    }
+
+    /// Every file by its path, in the order of paths.
+    pub(super) fn live_paths(&self) -> Vec<(PathBuf, Id)> {
+        let mut found = Vec::new();
+        let mut ahead = vec![(PathBuf::from("/"), ROOT)];
+        while let Some((path, folder)) = ahead.pop() {
+            for (name, node) in self.children(folder) {
+                let path = path.join(name);
+                match node {
+                    Node::Folder(id) => ahead.push((path, id)),
+                    Node::File(id) => found.push((path, id)),
+                }
+            }
+        }
+        found.sort();
+        found
     }
 
     /// Files that a name leads to now or might after a power cut.

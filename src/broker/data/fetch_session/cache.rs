@@ -123,7 +123,7 @@ impl Cache {
     /// Ids are random, so that a client with an id of before a restart does not step into another one's session.
     fn fresh_id(&self) -> i32 {
         loop {
-            let random = uuid::Uuid::new_v4().as_u128() & 0x7fff_ffff;
+            let random = crate::io::random::uuid().as_u128() & 0x7fff_ffff;
             if let Ok(id) = i32::try_from(random)
                 && id != super::NO_SESSION
                 && !self.sessions.contains_key(&id)
