@@ -40,9 +40,14 @@ impl TopicId {
     /// The reserved id of `__cluster_metadata` (`Uuid.ONE_UUID` in Kafka).
     pub const METADATA: TopicId = TopicId(Uuid::from_u128(1));
 
+    /// A fresh random id; see [`TopicId::random_from`].
+    pub fn random() -> TopicId {
+        TopicId::random_from(Uuid::new_v4)
+    }
+
     /// A fresh random id, made from what `draw` gives; never one of the reserved ids, and never one whose text begins
     /// with `-`, as in Kafka's `Uuid.randomUuid`.
-    pub fn random(mut draw: impl FnMut() -> Uuid) -> TopicId {
+    pub fn random_from(mut draw: impl FnMut() -> Uuid) -> TopicId {
         loop {
             let id = TopicId(draw());
             if id.0.as_u128() > 1 && !id.to_string().starts_with('-') {
@@ -136,7 +141,7 @@ mod tests {
         assert_eq!(TopicId::ZERO.to_string(), "AAAAAAAAAAAAAAAAAAAAAA");
         assert_eq!(TopicId::METADATA.to_string(), "AAAAAAAAAAAAAAAAAAAAAQ");
         for _ in 0..100 {
-            let id = TopicId::random(Uuid::new_v4);
+            let id = TopicId::random();
             assert_eq!(TopicId::parse(&id.to_string()), Some(id));
         }
         assert_eq!(TopicId::parse("too short"), None);

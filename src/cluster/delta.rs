@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_topic_made_anew_is_deleted_and_created() {
         let (first, second) =
-            (TopicId::random(crate::io::random::uuid), TopicId::random(crate::io::random::uuid));
+            (TopicId::random_from(crate::io::random::uuid), TopicId::random_from(crate::io::random::uuid));
         let topic = |id| Record::from(TopicRecord { name: "t".to_owned(), topic_id: id });
         let mut earlier = Image::empty("c");
         earlier.apply(&topic(first)).unwrap();

@@ -415,7 +415,7 @@ mod tests {
             };
             let value = OffsetValue {
                 offset: numbers.0, leader_epoch: numbers.1, metadata: text(&names[0]), committed: Timestamp(since),
-                expires: Timestamp::NONE, topic_id: if instance { TopicId::random(crate::io::random::uuid) } else { TopicId::ZERO },
+                expires: Timestamp::NONE, topic_id: if instance { TopicId::random_from(crate::io::random::uuid) } else { TopicId::ZERO },
             };
             for record in [
                 Record::Group(text(&names[0]), Some(group)), Record::Group(text(&names[0]), None), offset(value),

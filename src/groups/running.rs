@@ -2,7 +2,6 @@
 
 use crate::base::TopicId;
 use crate::cluster::Delta;
-use crate::cluster::Publisher;
 use crate::coordinator::follow::Follow;
 use crate::groups::Service;
 use crate::groups::service::TOPIC;
@@ -41,7 +40,8 @@ impl Running {
         // What is led already is known before the first request comes.
         let led = follow.replicas.leadership(TOPIC).borrow().clone();
         follow.act(&led);
-        let deletions = forget_deleted_topics(service.clone(), service.publisher().clone(), shutdown.clone());
+        let replicas = Arc::clone(&follow.replicas);
+        let deletions = forget_deleted_topics(service.clone(), replicas, shutdown.clone());
         Running {
             leadership: task::spawn("group leadership", follow.run(shutdown.clone())),
             deletions: task::spawn("group deletions", deletions),
@@ -55,9 +55,9 @@ impl Running {
     }
 }
 
-/// Removes the offsets of topics that were deleted.
-async fn forget_deleted_topics(service: Service, publisher: Publisher, shutdown: Shutdown) {
-    let mut images = publisher.watch();
+/// Removes the offsets of topics that were deleted, once their partitions are gone here.
+async fn forget_deleted_topics(service: Service, replicas: Arc<Replicas>, shutdown: Shutdown) {
+    let mut images = service.publisher().watch();
     let mut before = images.borrow_and_update().clone();
     loop {
         tokio::select! {
@@ -76,7 +76,10 @@ async fn forget_deleted_topics(service: Service, publisher: Publisher, shutdown:
             tokio::select! {
                 biased;
                 () = shutdown.triggered() => return,
-                () = service.topics_deleted(&deleted) => {}
+                () = async {
+                    replicas.applied(before.offset).await;
+                    service.topics_deleted(&deleted).await;
+                } => {}
             }
         }
     }

@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn partition_metadata_names_the_topic_id() {
-        let id = TopicId::random(crate::io::random::uuid);
+        let id = TopicId::random_from(crate::io::random::uuid);
         let text = encode_partition_metadata(id);
         assert_eq!(text, format!("version: 0\ntopic_id: {id}"));
         assert_eq!(parse_partition_metadata(&text), Some(id));

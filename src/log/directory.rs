@@ -49,6 +49,8 @@ pub struct Faults {
     pub skip_sync: AtomicBool,
     /// Recovery leaves a torn tail in the file and goes on after it.
     pub keep_torn_tail: AtomicBool,
+    /// Synced appends are confirmed though their sync failed.
+    pub ignore_failed_sync: AtomicBool,
 }
 
 /// The shared services of all directories.
@@ -299,6 +301,14 @@ impl Directory {
     pub(crate) fn skips_sync(&self) -> bool {
         #[cfg(feature = "sim")]
         return self.faults.skip_sync.load(Ordering::Relaxed);
+        #[cfg(not(feature = "sim"))]
+        false
+    }
+
+    /// Whether a test made failed syncs count as good ones.
+    pub(crate) fn ignores_failed_sync(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.faults.ignore_failed_sync.load(Ordering::Relaxed);
         #[cfg(not(feature = "sim"))]
         false
     }

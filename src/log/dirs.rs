@@ -737,8 +737,10 @@ fn open_homes(services: &Services, settings: &StorageSettings) -> Result<Opened,
         }
     }
     let known = locked.iter().find_map(|home| home.meta.as_ref().map(|meta| meta.0.cluster_id.clone()));
-    let cluster_id =
-        owner.cluster_id.or(known).unwrap_or_else(|| TopicId::random(crate::io::random::uuid).to_string());
+    let cluster_id = owner
+        .cluster_id
+        .or(known)
+        .unwrap_or_else(|| TopicId::random_from(crate::io::random::uuid).to_string());
     let mut homes = Vec::new();
     for locked in locked {
         let path = locked.path.clone();

@@ -213,7 +213,7 @@ impl Log {
     }
 
     /// A failed sync takes the directory offline.
-    fn synced_or_offline(&self, path: &Path, synced: io::Result<()>) -> Result<(), Error> {
+    pub(crate) fn synced_or_offline(&self, path: &Path, synced: io::Result<()>) -> Result<(), Error> {
         synced.map_err(|error| {
             self.directory.fail(&format!("sync of {} failed: {error}", path.display()));
             Error::io(path, error)

@@ -11,7 +11,7 @@ pub struct DirectoryId(pub uuid::Uuid);
 impl DirectoryId {
     /// A fresh id; ids below 100 are reserved (class `DirectoryId`), a random one never is.
     pub fn random() -> DirectoryId {
-        DirectoryId(TopicId::random(crate::io::random::uuid).0)
+        DirectoryId(TopicId::random_from(crate::io::random::uuid).0)
     }
 }
 

@@ -209,10 +209,16 @@ impl Segment {
         self.length_unsynced.store(true, Ordering::Release);
     }
 
-    /// Makes a cut of zeros safe, before the directory is marked as closed in good order.
+    /// Makes a cut of zeros safe, before the directory is marked as closed in good order. A sync that fails takes the
+    /// directory offline, because one that succeeds later would say nothing.
     pub(crate) fn sync_length(&self, directory: &Directory) -> io::Result<()> {
-        if self.length_unsynced.swap(false, Ordering::AcqRel) {
-            self.file(directory)?.sync_data()?;
+        if self.length_unsynced.load(Ordering::Acquire) {
+            let file = self.file(directory)?;
+            if let Err(error) = file.sync_data() {
+                directory.fail(&format!("sync of {} failed: {error}", self.path(Kind::Log).display()));
+                return Err(error);
+            }
+            self.length_unsynced.store(false, Ordering::Release);
         }
         Ok(())
     }

@@ -74,11 +74,12 @@ impl Log {
         let io = |error: io::Error| Error::io(&last.path(Kind::Log), error);
         last.cut(&self.directory, position).map_err(io)?;
         if last.exists() {
-            last.file(&self.directory).and_then(|file| file.sync_data()).map_err(io)?;
+            let file = last.file(&self.directory).map_err(io)?;
+            self.synced_or_offline(&last.path(Kind::Log), file.sync_data())?;
         }
         self.shorten_state(core, &last, to)?;
         let dir = self.place.path();
-        self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))
+        self.synced_or_offline(&dir, self.directory.disk.sync_dir(&dir))
     }
 
     /// Indexes, epochs, producers and numbers follow the files.

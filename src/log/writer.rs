@@ -337,6 +337,9 @@ fn finish(directory: &Directory, share: Share, failure: Option<io::Error>) {
             release(directory, &round);
             log.sync_failed(&io::Error::other("the directory failed meanwhile"));
         }
+        Some(error) if directory.ignores_failed_sync() && failed_in_sync(&error) => {
+            log.end_disk_round(&round, sync);
+        }
         Some(error) => {
             release(directory, &round);
             if failed_in_sync(&error) { log.sync_failed(&error) } else { log.write_failed(&error) }

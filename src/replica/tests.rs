@@ -94,7 +94,7 @@ impl Node {
     }
 
     async fn create(&self, name: &str, partitions: i32, replicas: &[i32]) -> TopicId {
-        let id = TopicId::random(crate::io::random::uuid);
+        let id = TopicId::random_from(crate::io::random::uuid);
         let mut records = vec![Record::from(TopicRecord { name: name.to_owned(), topic_id: id })];
         records.extend((0..partitions).map(|index| partition_record(id, index, replicas)));
         self.apply(&records).await;
@@ -465,7 +465,7 @@ async fn a_topic_made_anew_within_one_image_starts_empty() {
     let node = Node::start(&[]).await;
     let first = node.create("t", 1, &[0]).await;
     produce(&node, &node.partition("t", 0), batch(&["a"]), Acks::All).await;
-    let second = TopicId::random(crate::io::random::uuid);
+    let second = TopicId::random_from(crate::io::random::uuid);
     node.apply(&[
         RemoveTopicRecord { topic_id: first }.into(),
         TopicRecord { name: "t".to_owned(), topic_id: second }.into(),

@@ -177,7 +177,7 @@ async fn start_in(
             .await;
     let listening = listening(&bound, &listeners);
     // Who is answered on one of these addresses finds the broker ready.
-    admin.ready(Rooms { broker });
+    admin.ready(Rooms { broker: Arc::clone(&broker) });
     let tasks = bound.into_iter().map(|bound| service.serve(bound)).collect();
     Ok(Server {
         node_id: config.node_id,

@@ -13,6 +13,7 @@
 
 mod check;
 mod history;
+mod node;
 mod seeds;
 mod world;
 

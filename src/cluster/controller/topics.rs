@@ -58,7 +58,7 @@ fn create(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<(CreatedTop
     check_name(situation.image, &topic.name)?;
     let configs = check_configs(situation, topic)?;
     let partitions = place(situation, topic)?;
-    let id = TopicId::random(crate::io::random::uuid);
+    let id = TopicId::random_from(crate::io::random::uuid);
     let created = CreatedTopic {
         id,
         num_partitions: i32::try_from(partitions.len()).unwrap_or(i32::MAX),

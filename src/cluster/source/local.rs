@@ -97,7 +97,7 @@ impl Opening {
         };
         let broker = RegisterBroker {
             id: self.config.node_id,
-            incarnation_id: TopicId::random(crate::io::random::uuid).0,
+            incarnation_id: TopicId::random_from(crate::io::random::uuid).0,
             endpoints: self.listeners.iter().map(endpoint).collect(),
             features: features::supported(),
             rack: self.config.rack.clone(),

@@ -134,7 +134,8 @@ fn an_offset_with_its_own_retention_goes_by_that() {
 
 #[test]
 fn offsets_of_deleted_topics_go_and_those_of_a_new_topic_of_that_name_stay() {
-    let (old, new) = (TopicId::random(crate::io::random::uuid), TopicId::random(crate::io::random::uuid));
+    let (old, new) =
+        (TopicId::random_from(crate::io::random::uuid), TopicId::random_from(crate::io::random::uuid));
     for (own, wanted) in [(TopicId::ZERO, -1), (old, -1), (new, 5)] {
         let mut trial = Trial::new(settings());
         let mut request = commit("", -1);
@@ -149,7 +150,8 @@ fn offsets_of_deleted_topics_go_and_those_of_a_new_topic_of_that_name_stay() {
 
 #[test]
 fn an_offset_of_a_former_topic_of_that_name_is_not_read_by_id() {
-    let (old, new) = (TopicId::random(crate::io::random::uuid), TopicId::random(crate::io::random::uuid));
+    let (old, new) =
+        (TopicId::random_from(crate::io::random::uuid), TopicId::random_from(crate::io::random::uuid));
     let mut trial = Trial::new(settings());
     let mut request = commit("", -1);
     request.topics[0].id = old;

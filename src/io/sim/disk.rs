@@ -162,6 +162,11 @@ impl SimDisk {
         world.life += 1;
     }
 
+    /// Whether the machine has power: `false` from [`Fault::PowerCut`] to [`SimDisk::crash`].
+    pub fn has_power(&self) -> bool {
+        self.world.lock().power
+    }
+
     /// How many operations have been asked for so far; the next one has this number.
     pub fn operations(&self) -> u64 {
         self.world.lock().operations
