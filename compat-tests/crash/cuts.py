@@ -79,8 +79,10 @@ async def run(cuts, seed, plant=None, topics=0.5, tell=print):
             keep(broker)
             raise
         finally:
-            broker.kill()
-            disk.remove()
+            try:
+                broker.kill()
+            finally:
+                disk.remove()
     tell(f"cuts: {cuts} power cuts, {load.records} records in {load.progressed} batches acknowledged, {synced} batches with sync, "
          f"{lost} unsynced acknowledged batches gone, each from the end of its log; {batches} batches read again byte by byte, "
          f"{records} records opened by librdkafka, {sum(c.acked + 1 for c in load.commits)} commits acknowledged")

@@ -136,8 +136,10 @@ async def run(rounds, seed, plant=None, topics=0.3, tell=print):
             keep(broker)
             raise
         finally:
-            broker.kill()
-            disk.remove()
+            try:
+                broker.kill()
+            finally:
+                disk.remove()
     errors = sorted({error for lane in load.lanes for error in lane.errors})
     refused = sum(lane.refused for lane in load.lanes)
     tell(f"full: {rounds} times full and back without a restart, one start while full; {refused} batches refused with errors {errors}, "

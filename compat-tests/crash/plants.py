@@ -1,6 +1,6 @@
 """Faults that are planted outside the product, to prove that each is noticed.
 
-In files, between the kill and the next start: `lost` cuts the last batch off a log, `hole` takes one out of the middle,
+In files, between the kill and the next start: `lost` cuts the last batches off a log, `hole` takes one out of the middle,
 `doubled` appends a copy of one at the next offset, `swapped` exchanges two neighbours, `offsets` empties the offsets topic.
 In the checker's input: `unseen` takes away one batch that was read.
 """
@@ -46,31 +46,32 @@ def in_files(plant, broker, load, data=None):
     found = victim(data, load)
     if found is None:
         return
-    path, parts = found
+    path, parts, at = found
+    base = batch.Stored(parts[0], 0).base
     match plant:
         case "lost":
-            parts = parts[:-1]
+            parts = parts[:at]
         case "hole":
-            parts = parts[:-2] + parts[-1:]
+            del parts[at - 1]
         case "doubled":
-            parts = renumber(parts + parts[-1:], batch.Stored(parts[0], 0).base)
+            parts = renumber(parts + parts[at:at + 1], base)
         case "swapped":
-            parts = renumber(parts[:-2] + [parts[-1], parts[-2]], batch.Stored(parts[0], 0).base)
+            parts[at - 1], parts[at] = parts[at], parts[at - 1]
+            parts = renumber(parts, base)
     path.write_bytes(b"".join(parts))
     for kind in (".index", ".timeindex"):
         path.with_suffix(kind).unlink(missing_ok=True)
 
 
 def victim(data, load):
-    """The last segment of a synced producer's partition whose last two batches are acknowledged, if there is one."""
+    """A last segment, its batches, and which of them, not the first, was acknowledged with sync since the last check."""
     for lane in load.running:
-        if not (lane.synced and lane.idempotent):
-            continue
         logs = sorted((data / lane.partition.name).glob("*.log"))
         parts = pieces(logs[-1].read_bytes()) if logs else []
-        known = [lane.partition.sent.get(batch.Stored(part, 0).number) for part in parts[-2:]]
-        if len(known) == 2 and all(sent is not None and sent.acked for sent in known):
-            return logs[-1], parts
+        for at in range(len(parts) - 1, 0, -1):
+            sent = lane.partition.sent.get(batch.Stored(parts[at], 0).number)
+            if sent is not None and sent.acked and sent.lane.synced:
+                return logs[-1], parts, at
     return None
 
 
