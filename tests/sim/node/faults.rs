@@ -126,7 +126,7 @@ fn run(case: Option<Case>, plant: fn(&Faults)) -> (u64, u64) {
 
 /// A sync of records that failed takes its directory offline: what follows in it is refused, not confirmed.
 fn fenced(world: &World) {
-    for strike in world.machine.disk.strikes() {
+    for strike in world.strikes_of_this_life() {
         let of_records = strike.path.extension().is_some_and(|kind| kind == "log");
         if strike.verb == "sync" && of_records && strike.fault != Fault::Hang && !world.machine.is_dark() {
             assert!(world.machine.online_directories() < 2, "{strike:?}, and the directory serves on");

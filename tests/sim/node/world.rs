@@ -81,6 +81,11 @@ impl World {
         self.was_full || self.machine.disk.strikes().len() > self.strikes_before
     }
 
+    /// The faults that happened since the node was started.
+    pub(crate) fn strikes_of_this_life(&self) -> Vec<dohle::io::sim::Strike> {
+        self.machine.disk.strikes().split_off(self.strikes_before)
+    }
+
     /// A new life: what went wrong before excuses nothing any more.
     pub(crate) fn begin_life(&mut self) {
         self.strikes_before = self.machine.disk.strikes().len();
