@@ -100,6 +100,18 @@ fn many_empty_names(count: u32) -> Vec<u8> {
     body
 }
 
+/// DeleteAcls 2 with so many filters, each with one tag that nobody knows: a map for each when decoded.
+fn many_unknown_tags(count: u16) -> Vec<u8> {
+    let [low, middle, high] =
+        [count & 0x7f, (count >> 7) & 0x7f, count >> 14].map(|group| u8::try_from(group).unwrap());
+    let mut body = vec![low | 0x80, middle | 0x80, high];
+    for _ in 1..count {
+        body.extend_from_slice(&[3, 0, 3, 0, 0, 1, 1, 1, 5, 0]);
+    }
+    body.push(0);
+    body
+}
+
 #[test]
 fn decoders_stay_within_the_guards_budget() {
     let mut accepted = 0;
@@ -126,4 +138,6 @@ fn decoders_stay_within_the_guards_budget() {
     assert!(accepted > 1000 && refused > 1000, "both ways were taken: {accepted} {refused}");
     assert!(within_budget(versions::DELETE_GROUPS, 2, many_empty_names(30_000)));
     assert!(!within_budget(versions::DELETE_GROUPS, 2, many_empty_names(10_000_000)));
+    assert!(within_budget(versions::DELETE_ACLS, 2, many_unknown_tags(1500)));
+    assert!(!within_budget(versions::DELETE_ACLS, 2, many_unknown_tags(30_000)));
 }

@@ -83,7 +83,7 @@ pub fn load(sources: &Sources<'_>) -> Result<Loaded, LoadError> {
 }
 
 fn read_properties(bytes: &[u8], set: &mut BTreeMap<String, String>) -> Result<(), LoadError> {
-    let text = without_comments(bytes);
+    let text = prepared(bytes);
     let read = PropertiesIter::new(text.as_slice()).read_into(|key, value| {
         if !key.is_empty() {
             set.insert(key, value);
@@ -92,21 +92,40 @@ fn read_properties(bytes: &[u8], set: &mut BTreeMap<String, String>) -> Result<(
     read.map_err(|error| LoadError::File { line: error.line_number(), message: error.to_string() })
 }
 
-/// The file with its comments emptied: Java never looks into them, the parser would refuse `\u` in one.
-fn without_comments(bytes: &[u8]) -> Vec<u8> {
+/// The file as the parser can take it: comments are empty, because Java never looks into them and the parser would
+/// refuse `\u` in one; bytes above ASCII are written as `\u00xx`, because Java reads them as ISO 8859-1 wherever they
+/// stand, while the parser takes some at the start for marks of another encoding.
+fn prepared(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut continues = false;
-    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let content = line.trim_ascii();
-        if !continues && matches!(content.first(), Some(b'#' | b'!')) {
+    for line in bytes.split_inclusive(|byte| matches!(byte, b'\n' | b'\r')) {
+        if line == b"\n" && text.ends_with(b"\r") {
+            // The second half of a line's end.
             text.push(b'\n');
             continue;
         }
-        let end = line.strip_suffix(b"\n").unwrap_or(line);
-        let end = end.strip_suffix(b"\r").unwrap_or(end);
-        let backslashes = end.iter().rev().take_while(|byte| **byte == b'\\').count();
-        continues = backslashes % 2 == 1;
-        text.extend_from_slice(line);
+        let content = line.trim_ascii_start();
+        if !continues && matches!(content.first(), Some(b'#' | b'!')) {
+            text.extend(line.last().filter(|byte| matches!(byte, b'\n' | b'\r')));
+            continue;
+        }
+        let mut escaped = false;
+        for byte in line {
+            match byte {
+                0x80.. => {
+                    let escape = format!("\\u{byte:04x}");
+                    // Behind a backslash the escape's own is there already.
+                    text.extend_from_slice(escape.get(usize::from(escaped)..).unwrap_or_default().as_bytes());
+                    escaped = false;
+                }
+                b'\n' | b'\r' => text.push(*byte),
+                _ => {
+                    text.push(*byte);
+                    escaped = *byte == b'\\' && !escaped;
+                }
+            }
+        }
+        continues = escaped;
     }
     text
 }
@@ -199,8 +218,11 @@ fn warning(key: &str) -> String {
 /// The known setting that differs least, if it differs little.
 fn nearest(key: &str) -> Option<&'static str> {
     let limit = key.len().div_ceil(4).min(5);
+    let letters = key.chars().count();
     broker_keys()
         .iter()
+        // Names differ by at least the difference of their lengths; what is far longer is not worth the work.
+        .filter(|definition| definition.name.len().abs_diff(letters) <= limit)
         .map(|definition| (distance(key, definition.name), definition.name))
         .filter(|(distance, _)| *distance <= limit)
         .min()
@@ -260,6 +282,30 @@ mod tests {
     }
 
     #[test]
+    fn bytes_above_ascii_are_latin_letters_wherever_they_stand() {
+        let check = |file: &[u8], rack: Option<&str>| {
+            let sources = Sources { file: Some(file), environment: &[], overrides: &[], host_name: "here" };
+            assert_eq!(load(&sources).unwrap().config.rack.as_deref(), rack, "{file:?}");
+        };
+        check(b"broker.rack=\xe9", Some("\u{e9}"));
+        check(b"broker.rack=a\\\xe9b", Some("a\u{e9}b"));
+        check(b"broker.rack=a\\\\\xe9b", Some("a\\\u{e9}b"));
+        // What begins like a mark of another encoding is none, also where nothing follows.
+        for start in [&b"\xff"[..], b"\xfe", b"\xef\xbb", b"\xef\xbb\xbf", b"\xff\xfe"] {
+            check(start, None);
+            check(&[start, b"\nbroker.rack=b"].concat(), Some("b"));
+        }
+    }
+
+    #[test]
+    fn a_comment_ends_with_its_line_whatever_ends_the_line() {
+        let rack = |file: &str| load_from(file, &[], &[]).unwrap().config.rack;
+        for file in ["#\\u\rbroker.rack=b", "#\\\nbroker.rack=b", "x=1\\\r\n#2\r\nbroker.rack=b\r\n"] {
+            assert_eq!(rack(file).as_deref(), Some("b"), "{file:?}");
+        }
+    }
+
+    #[test]
     fn a_broken_escape_names_its_line() {
         let message = load_from("num.partitions=1\nlog.dirs=\\u00zz\n", &[], &[]).unwrap_err().to_string();
         assert!(message.contains("line 2"), "{message}");
@@ -289,6 +335,13 @@ mod tests {
             ]
         );
         assert_eq!(loaded.config.set_value("num.partition"), None);
+    }
+
+    #[test]
+    fn an_endless_unknown_setting_costs_no_search() {
+        let name = "x".repeat(10_000_000);
+        let loaded = load_from(&format!("{name}=1\n"), &[], &[]).unwrap();
+        assert_eq!(loaded.warnings, [format!("unknown setting {name} is ignored")]);
     }
 
     #[test]

@@ -12,6 +12,8 @@ mod expire;
 pub mod machine;
 pub mod memory;
 mod offsets;
+#[cfg(feature = "fuzz")]
+pub mod probe;
 pub mod record;
 mod running;
 pub mod service;

@@ -226,7 +226,7 @@ fn read_group_value(bytes: &Bytes) -> Result<GroupValue, Malformed> {
     let leader = value.nullable_string()?;
     let since = if version >= 2 { Timestamp(value.i64()?) } else { Timestamp::NONE };
     // A member has at least six length fields and one timeout; twelve bytes in the tightest version.
-    let count = value.count(12)?;
+    let count = value.count_of::<MemberValue>(12)?;
     let mut members = Vec::with_capacity(count);
     for _ in 0..count {
         members.push(read_member(&mut value, version)?);
@@ -396,6 +396,17 @@ mod tests {
     fn a_claimed_count_beyond_the_bytes_is_refused_before_memory_is_taken() {
         let bytes = unhex("0003 0000 00000001 ffff ffff 0000000000000009 7fffffff");
         assert_eq!(read_group_value(&bytes), Err(Malformed::Length(i64::from(i32::MAX))));
+    }
+
+    #[test]
+    fn members_of_nothing_but_lengths_are_refused_before_they_fill_the_memory() {
+        let head = "0004 01 00000001 01 01 0000000000000009";
+        let member = [1u8, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0];
+        // 2^17 members; the varint of their count has three bytes.
+        let mut bytes = [unhex(head).as_ref(), &[0x80, 0x80, 8]].concat();
+        bytes.extend(member.repeat((1 << 17) - 1));
+        bytes.push(0);
+        assert_eq!(read_group_value(&Bytes::from(bytes.clone())), Err(Malformed::TooLarge(bytes.len())));
     }
 
     proptest! {

@@ -18,25 +18,44 @@ pub enum Malformed {
     /// A string that is not UTF-8.
     #[error("string is not UTF-8")]
     Text,
+    /// What was read needs far more memory than the bytes it was read from.
+    #[error("decoded form is too large for its {0} bytes")]
+    TooLarge(usize),
     /// A version this broker does not know.
     #[error("version {0} is not known")]
     Version(i16),
 }
 
+/// How many bytes of decoded form one byte may become, and those that any key or value may need beyond: what nobody
+/// writes in earnest, thousands of empty names, must not take the memory of a machine.
+const DECODED_RATIO: usize = 4;
+const DECODED_SLACK: usize = 1024 * 1024;
+/// What a string in memory takes beside its bytes: counters, and the allocator's rounding.
+const STRING_OVERHEAD: usize = 24;
+
 /// A cursor over one key or value.
 pub(crate) struct Reader {
     rest: Bytes,
     flexible: bool,
+    length: usize,
+    decoded: usize,
 }
 
 impl Reader {
     pub(crate) fn new(bytes: &Bytes) -> Reader {
-        Reader { rest: bytes.clone(), flexible: false }
+        Reader { rest: bytes.clone(), flexible: false, length: bytes.len(), decoded: 0 }
     }
 
     /// From here on strings, bytes and arrays have compact lengths and structures end with tagged fields.
     pub(crate) fn set_flexible(&mut self, flexible: bool) {
         self.flexible = flexible;
+    }
+
+    /// Counts memory for what is about to be made.
+    pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Malformed> {
+        self.decoded = self.decoded.saturating_add(bytes);
+        let max = self.length.saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK);
+        if self.decoded > max { Err(Malformed::TooLarge(self.length)) } else { Ok(()) }
     }
 
     fn take(&mut self, length: usize) -> Result<Bytes, Malformed> {
@@ -97,6 +116,7 @@ impl Reader {
         }
         let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
         let bytes = self.take(length)?;
+        self.charge(bytes.len().saturating_add(STRING_OVERHEAD))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| Malformed::Text)?;
         Ok(Some(Arc::from(text)))
     }
@@ -108,16 +128,21 @@ impl Reader {
     pub(crate) fn bytes(&mut self) -> Result<Bytes, Malformed> {
         let length = self.length(true)?;
         let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
+        let bytes = self.take(length)?;
+        self.charge(bytes.len())?;
         // Copied, so that a small field does not keep a whole batch in memory.
-        Ok(Bytes::copy_from_slice(&self.take(length)?))
+        Ok(Bytes::copy_from_slice(&bytes))
     }
 
-    /// The count of an array whose elements take at least `least` bytes each.
-    pub(crate) fn count(&mut self, least: usize) -> Result<usize, Malformed> {
+    /// The count of an array of `T`, whose elements take at least `least` bytes each.
+    pub(crate) fn count_of<T>(&mut self, least: usize) -> Result<usize, Malformed> {
         let count = self.length(true)?;
         let possible = self.rest.len() / least.max(1);
         match usize::try_from(count) {
-            Ok(elements) if elements <= possible => Ok(elements),
+            Ok(elements) if elements <= possible => {
+                self.charge(elements.saturating_mul(size_of::<T>()))?;
+                Ok(elements)
+            }
             _ => Err(Malformed::Length(count)),
         }
     }

@@ -130,6 +130,15 @@ pub(crate) struct Inner {
     upkeep: Mutex<Option<Task<()>>>,
 }
 
+impl Drop for Inner {
+    /// A directory lists its open logs and each of them holds its directory: without this they would keep each other.
+    fn drop(&mut self) {
+        for home in &self.homes {
+            drop(std::mem::take(&mut *home.directory.open.lock()));
+        }
+    }
+}
+
 impl Dirs {
     /// Opens the log directories: makes what is missing, locks them, reads `meta.properties` (written, with a fresh
     /// cluster id where none is given, into new ones), recovers partitions after an unclean shutdown, and starts

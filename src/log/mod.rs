@@ -31,6 +31,8 @@ mod lookup;
 mod meta;
 mod offset_index;
 mod open_files;
+#[cfg(feature = "fuzz")]
+pub mod probe;
 mod producer_snapshot;
 mod producers;
 mod published;

@@ -3,6 +3,7 @@
 //! The broker passes them on unchanged; it reads them to tell which topics a group is subscribed to.
 
 use crate::protocol::error::Error;
+use crate::protocol::guard;
 use crate::protocol::wire::Reader;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
@@ -45,9 +46,11 @@ pub struct TopicPartitions {
 /// # Errors
 /// When the bytes are no subscription, which is a client's own affair unless the broker needs to know.
 pub fn subscription(payload: Bytes) -> Result<Subscription, Error> {
+    let mut budget = Budget::of(&payload);
     let mut reader = Reader::new(payload, false);
     let version = version(&mut reader)?;
     let count = reader.count(2, "Topics")?;
+    budget.charge::<StrBytes>(count, "Topics")?;
     let mut topics = Vec::with_capacity(count);
     for _ in 0..count {
         topics.push(reader.string("Topics")?);
@@ -56,7 +59,7 @@ pub fn subscription(payload: Bytes) -> Result<Subscription, Error> {
     Ok(Subscription {
         topics,
         user_data,
-        owned: if version >= 1 { topic_partitions(&mut reader)? } else { Vec::new() },
+        owned: if version >= 1 { topic_partitions(&mut reader, &mut budget)? } else { Vec::new() },
         generation_id: if version >= 2 { reader.i32("GenerationId")? } else { -1 },
         rack_id: if version >= 3 { reader.nullable_string("RackId")? } else { None },
     })
@@ -67,10 +70,26 @@ pub fn subscription(payload: Bytes) -> Result<Subscription, Error> {
 /// # Errors
 /// When the bytes are no assignment.
 pub fn assignment(payload: Bytes) -> Result<Assignment, Error> {
+    let mut budget = Budget::of(&payload);
     let mut reader = Reader::new(payload, false);
     version(&mut reader)?;
-    let partitions = topic_partitions(&mut reader)?;
+    let partitions = topic_partitions(&mut reader, &mut budget)?;
     Ok(Assignment { partitions, user_data: reader.nullable_bytes("UserData")? })
+}
+
+/// Bytes that the decoded form may still take; as for requests, see [`guard`].
+struct Budget(usize);
+
+impl Budget {
+    fn of(payload: &Bytes) -> Budget {
+        Budget(payload.len().saturating_mul(guard::DECODED_RATIO).saturating_add(guard::DECODED_SLACK))
+    }
+
+    fn charge<T>(&mut self, count: usize, field: &'static str) -> Result<(), Error> {
+        let left = self.0.checked_sub(count.saturating_mul(size_of::<T>()));
+        self.0 = left.ok_or(Error::Malformed { field, what: "far larger when decoded" })?;
+        Ok(())
+    }
 }
 
 fn version(reader: &mut Reader) -> Result<i16, Error> {
@@ -80,8 +99,9 @@ fn version(reader: &mut Reader) -> Result<i16, Error> {
     }
 }
 
-fn topic_partitions(reader: &mut Reader) -> Result<Vec<TopicPartitions>, Error> {
+fn topic_partitions(reader: &mut Reader, budget: &mut Budget) -> Result<Vec<TopicPartitions>, Error> {
     let count = reader.count(6, "TopicPartitions")?;
+    budget.charge::<TopicPartitions>(count, "TopicPartitions")?;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
         let topic = reader.string("Topic")?;
@@ -146,5 +166,16 @@ mod tests {
             assert!(subscription(Bytes::from_static(bytes)).is_err());
             assert!(assignment(Bytes::from_static(bytes)).is_err());
         }
+    }
+
+    #[test]
+    fn many_names_of_nothing_are_refused_before_they_fill_the_memory() {
+        let blob = |element: usize| {
+            let mut bytes = vec![0, 0, 0, 0x0f, 0x42, 0x40];
+            bytes.resize(6 + 1_000_000 * element, 0);
+            Bytes::from(bytes)
+        };
+        assert!(subscription(blob(2)).is_err());
+        assert!(assignment(blob(6)).is_err());
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Decoders reserve memory for the counts they read. The guard proves first that every count and length is backed by
 //! the bytes that are left, that nulls stand only where they may, that no varint is endless, and that the decoded form
-//! stays within [`DECODED_RATIO`] times the frame plus [`DECODED_SLACK`] bytes. Tags it does not know are skipped.
+//! stays within [`DECODED_RATIO`] times the frame plus [`DECODED_SLACK`] bytes. Tags it does not know are skipped;
+//! those of another version are refused, as Kafka refuses them.
 //! Bytes behind the last field are ignored, as Apache Kafka ignores them. Strings that are no UTF-8 are not refused
 //! but mended, as Java mends them when it reads: a client may name things in another encoding.
 
@@ -20,8 +21,10 @@ pub const DECODED_RATIO: usize = 4;
 /// Bytes of decoded form that any frame may need beyond that.
 pub const DECODED_SLACK: usize = 1024 * 1024;
 
-/// What an entry of a decoder's map of unknown tags needs, roughly.
-const TAG_DECODED: usize = 64;
+/// What the first entry of a decoder's map of unknown tags needs: a whole leaf of a tree.
+const FIRST_TAG_DECODED: usize = 432;
+/// What each further entry needs, roughly.
+const TAG_DECODED: usize = 96;
 
 /// Checks the body of a request (without its header).
 ///
@@ -166,12 +169,17 @@ impl Walk<'_> {
 
     fn tags(&mut self, fields: &'static [Field]) -> Result<(), Error> {
         const NAME: &str = "tagged fields";
+        let mut unknown_size = FIRST_TAG_DECODED;
         for _ in 0..self.varint(NAME)? {
             let tag = self.varint(NAME)?;
             let size = usize::try_from(self.varint(NAME)?).map_err(|_| Error::Truncated(NAME))?;
             let (value, rest) = self.rest.split_at_checked(size).ok_or(Error::Truncated(NAME))?;
-            let known = fields.iter().find(|field| field.tag == Some(tag) && field.in_version(self.version));
-            match known {
+            let mut known = fields.iter().filter(|field| field.tag == Some(tag));
+            let in_version = known.clone().find(|field| field.in_version(self.version));
+            match in_version.or_else(|| known.next()) {
+                Some(field) if !field.in_version(self.version) => {
+                    return malformed(field.name, "tagged field of another version");
+                }
                 Some(field) => {
                     self.rest = value;
                     self.in_tag = true;
@@ -181,7 +189,10 @@ impl Walk<'_> {
                         return malformed(field.name, "tagged field larger than its value");
                     }
                 }
-                None => self.charge(TAG_DECODED)?,
+                None => {
+                    self.charge(unknown_size)?;
+                    unknown_size = TAG_DECODED;
+                }
             }
             self.rest = rest;
         }

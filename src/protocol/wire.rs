@@ -183,10 +183,14 @@ impl Reader {
     }
 }
 
-/// The bytes as a string, without a copy when they are UTF-8.
+/// The bytes as a string, without a copy when they are UTF-8. Mending makes three bytes of one at most; what grows
+/// beyond [`STRING_MAX`] by it is cut, as nothing could carry it further.
 pub(super) fn mended(bytes: Bytes) -> StrBytes {
-    StrBytes::from_utf8(bytes.clone())
-        .unwrap_or_else(|_| StrBytes::from_string(String::from_utf8_lossy(&bytes).into_owned()))
+    StrBytes::from_utf8(bytes.clone()).unwrap_or_else(|_| {
+        let mut text = String::from_utf8_lossy(&bytes).into_owned();
+        text.truncate(text.floor_char_boundary(STRING_MAX));
+        StrBytes::from_string(text)
+    })
 }
 
 /// A plain length or count: -1 is null, less is refused.
@@ -403,5 +407,11 @@ mod tests {
         writer.string(&"ä".repeat(20_000));
         let text = Reader::new(writer.into_bytes(), true).string("x").unwrap();
         assert_eq!(text.len(), 32_766);
+    }
+
+    #[test]
+    fn what_grows_too_long_when_it_is_mended_is_cut() {
+        let text = mended(Bytes::from(vec![0xb1; 20_000]));
+        assert_eq!(&*text, "\u{fffd}".repeat(STRING_MAX / 3));
     }
 }

@@ -4,16 +4,12 @@
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
-use lz4_flex::frame::BlockMode;
-use lz4_flex::frame::BlockSize;
-use lz4_flex::frame::FrameDecoder;
-use lz4_flex::frame::FrameEncoder;
-use lz4_flex::frame::FrameInfo;
 use std::io;
 use std::io::Read;
 use std::io::Write;
 use thiserror::Error;
 
+mod lz4;
 mod snappy;
 
 /// How the records of a batch are compressed (`CompressionType` of Kafka).
@@ -116,7 +112,7 @@ pub fn decompress(codec: Codec, bytes: &[u8], max: usize) -> Result<Bytes, Error
         Codec::None => Ok(Bytes::copy_from_slice(bytes)),
         Codec::Gzip => read_limited(codec, MultiGzDecoder::new(bytes), max),
         Codec::Snappy => snappy::decompress(bytes, max),
-        Codec::Lz4 => unlz4(bytes, max),
+        Codec::Lz4 => lz4::decompress(bytes, max),
         Codec::Zstd => {
             let decoder =
                 zstd::stream::read::Decoder::with_buffer(bytes).map_err(|error| corrupt(codec, &error))?;
@@ -135,7 +131,7 @@ pub fn compress(codec: Codec, level: i32, bytes: &[u8]) -> Bytes {
         Codec::None => Ok(bytes.to_vec()),
         Codec::Gzip => gzip(level, bytes),
         Codec::Snappy => Ok(snappy::compress(bytes)),
-        Codec::Lz4 => lz4(bytes),
+        Codec::Lz4 => lz4::compress(bytes),
         Codec::Zstd if level == DEFAULT_LEVEL => zstd::stream::encode_all(bytes, ZSTD_DEFAULT),
         Codec::Zstd => zstd::stream::encode_all(bytes, level),
     };
@@ -151,39 +147,6 @@ fn gzip(level: i32, bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), level);
     encoder.write_all(bytes)?;
     encoder.finish()
-}
-
-/// One frame of independent 64 KiB blocks without checksums of blocks: Java's reader takes no other block mode.
-fn lz4(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let info = FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Independent);
-    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
-    encoder.write_all(bytes)?;
-    encoder.finish().map_err(io::Error::other)
-}
-
-/// Opens one frame. The decoder takes an end of input before the frame's end mark for the end of the frame, so the input
-/// is watched: a good frame never asks for more than is there.
-fn unlz4(bytes: &[u8], max: usize) -> Result<Bytes, Error> {
-    let mut decoder = FrameDecoder::new(Watched { rest: bytes, starved: false });
-    let out = read_limited(Codec::Lz4, &mut decoder, max)?;
-    if decoder.get_ref().starved {
-        return Err(Error::Corrupt { codec: Codec::Lz4, reason: "frame is cut off".to_owned() });
-    }
-    Ok(out)
-}
-
-/// Bytes that remember whether more of them were asked for than there are.
-struct Watched<'a> {
-    rest: &'a [u8],
-    starved: bool,
-}
-
-impl Read for Watched<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let count = self.rest.read(buf)?;
-        self.starved |= count < buf.len();
-        Ok(count)
-    }
 }
 
 /// Reads a decoder to its end, at most `max` bytes.

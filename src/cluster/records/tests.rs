@@ -72,6 +72,14 @@ fn unknown_tagged_fields_are_skipped() {
     assert_eq!(Record::decode(&hex("01 14 00 01 63 02 abcd")), Ok(NoOpRecord {}.into()));
 }
 
+/// A quota of a million entities without names: three bytes each, sixteen times that when decoded.
+#[test]
+fn elements_of_nothing_but_lengths_are_refused_before_they_fill_the_memory() {
+    let mut bytes = hex("01 0e 00 c1 84 3d");
+    bytes.extend([1, 0, 0].repeat(1_000_000));
+    assert!(matches!(Record::decode(&bytes), Err(DecodeError::TooLarge(3_000_000))));
+}
+
 #[test]
 fn an_older_metadata_version_gets_older_records() {
     let record: Record = PartitionRecord {

@@ -38,23 +38,40 @@ pub enum DecodeError {
         /// The version found.
         version: u32,
     },
+    /// The record would need far more memory than its bytes.
+    #[error("decoded record is too large for its {0} bytes")]
+    TooLarge(usize),
     /// Bytes are left over after the record.
     #[error("{0} bytes after the record")]
     Trailing(usize),
 }
 
+/// How many bytes of decoded form one byte may become, and those that any record may need beyond.
+const DECODED_RATIO: usize = 4;
+const DECODED_SLACK: usize = 1024 * 1024;
+
 /// Reads fields from the front of a slice.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
+    /// Bytes that the decoded form may still take.
+    budget: usize,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes }
+        let budget = bytes.len().saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK);
+        Reader { rest: bytes, budget }
     }
 
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len()
+    }
+
+    /// Counts memory for what is about to be made.
+    fn charge(&mut self, count: usize, size: usize) -> Result<(), DecodeError> {
+        let left = count.checked_mul(size).and_then(|bytes| self.budget.checked_sub(bytes));
+        self.budget = left.ok_or(DecodeError::TooLarge(self.rest.len()))?;
+        Ok(())
     }
 
     pub(crate) fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
@@ -97,7 +114,9 @@ impl<'a> Reader<'a> {
         for _ in 0..self.varint()? {
             let tag = self.varint()?;
             let size = usize::try_from(self.varint()?).map_err(|_| DecodeError::Truncated)?;
-            field(tag, &mut Reader::new(self.take(size)?))?;
+            let mut body = Reader { rest: self.take(size)?, budget: self.budget };
+            field(tag, &mut body)?;
+            self.budget = body.budget;
         }
         Ok(())
     }
@@ -234,6 +253,7 @@ impl Wire for Option<String> {
     }
     fn get(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let Some(length) = input.length()? else { return Ok(None) };
+        input.charge(length, 1)?;
         let text = std::str::from_utf8(input.take(length)?).map_err(|_| DecodeError::NotUtf8)?;
         Ok(Some(text.to_owned()))
     }
@@ -278,7 +298,8 @@ impl<T: Wire> Wire for Option<Vec<T>> {
     }
     fn get(input: &mut Reader<'_>) -> Result<Self, DecodeError> {
         let Some(count) = input.length()? else { return Ok(None) };
-        let mut items = Vec::with_capacity(count.min(1024));
+        input.charge(count, size_of::<T>())?;
+        let mut items = Vec::with_capacity(count);
         for _ in 0..count {
             items.push(T::get(input)?);
         }

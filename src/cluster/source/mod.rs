@@ -6,6 +6,8 @@ mod batches;
 mod files;
 mod launch;
 pub mod local;
+#[cfg(feature = "fuzz")]
+pub mod probe;
 mod replay;
 mod snapshot;
 mod store;

@@ -106,6 +106,17 @@ fn two_folders_of_one_partition_are_refused() {
 }
 
 #[test]
+fn directories_that_are_gone_keep_no_log() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = Arc::downgrade(&open_log(&dirs, |_| {}));
+    assert!(log.upgrade().is_some());
+    dirs.close(-1);
+    drop(dirs);
+    assert!(log.upgrade().is_none());
+}
+
+#[test]
 fn a_second_instance_and_another_owner_are_refused() {
     let bench = Bench::new();
     let dirs = bench.open();

@@ -1,0 +1,32 @@
+//! Doors to the readers of group records and of what members send each other, for `fuzz/`.
+
+use crate::base::Offset;
+use crate::base::ProducerId;
+use crate::coordinator::Machine;
+use crate::coordinator::Place;
+use crate::coordinator::machine::Entry;
+use crate::groups::classic::subscription;
+use crate::groups::machine::Groups;
+use crate::groups::record::Record;
+use crate::groups::settings::Settings;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// How many topics a member's subscription names; `None` when it is not one.
+pub fn subscribed(metadata: &Bytes) -> Option<usize> {
+    subscription::topics(metadata).ok().map(|topics| topics.len())
+}
+
+/// Reads the entries and applies what was read, as a coordinator does when it loads its partition. How many were
+/// records of groups.
+pub fn load(settings: &Arc<Settings>, entries: impl Iterator<Item = Entry>) -> usize {
+    let mut groups = Groups::new(settings.clone());
+    let mut count = 0;
+    for (offset, entry) in (0..).zip(entries) {
+        let Ok(Some(record)) = Groups::decode(&entry) else { continue };
+        assert_eq!(Record::read(&record.write()), Ok(Some(record.clone())), "what was written is read");
+        groups.apply(Place { offset: Offset(offset), producer: ProducerId::NONE }, &record);
+        count += 1;
+    }
+    count
+}
