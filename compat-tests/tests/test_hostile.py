@@ -137,8 +137,8 @@ def test_a_flood_of_members_takes_only_the_memory_there_is_for_them(folder):
                 pass
         peak = broker.rss_mib()
         assert turned_away > 150, "COORDINATOR_NOT_AVAILABLE, which clients take for: later"
-        # 64 MiB for members, and what the requests under way and the allocator take.
-        assert peak < idle + 160, f"RSS went from {idle:.0f} to {peak:.0f} MiB"
+        # 64 MiB for members, 100 MiB for requests under way, and the allocator's share. All 300 would take 270 MiB more.
+        assert peak < idle + 208, f"RSS went from {idle:.0f} to {peak:.0f} MiB"
         assert broker.log_text().count("dohle.group.memory.max.bytes") == 1, "the log says it once"
         produce("franz-go", broker, topic, "none", [[None, "row"]])
         assert len(dump("franz-go", broker, topic)) == 1
