@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tracing::debug;
-use tracing::warn;
 
 /// The pause after an error of the system while accepting (no more files, no more memory).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(500);
@@ -28,6 +27,13 @@ pub struct Bound {
     listener: Listener,
 }
 
+/// A default address that somebody else holds.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) address: String,
+    pub(super) error: io::Error,
+}
+
 /// A listener with a limit of connections.
 pub(super) struct Limited {
     bound: Bound,
@@ -35,24 +41,23 @@ pub(super) struct Limited {
     clock: Clock,
 }
 
-/// Takes the configured addresses.
+/// Takes the configured addresses, and tells the default ones that cannot be had.
 ///
 /// # Errors
 /// The first address that was set and cannot be had.
-pub(super) async fn bind(settings: &AdminSettings) -> Result<Vec<Bound>, Error> {
+pub(super) async fn bind(settings: &AdminSettings) -> Result<(Vec<Bound>, Vec<Taken>), Error> {
     let mut bound = Vec::new();
+    let mut taken = Vec::new();
     for address in &settings.listeners {
         match bind_one(address).await {
             Ok(more) => bound.extend(more),
             Err(source) if settings.chosen => {
                 return Err(Error::Listen { address: address.to_string(), source });
             }
-            Err(error) => {
-                warn!(%address, %error, "no /metrics, /live and /ready: the default of dohle.admin.listeners is taken");
-            }
+            Err(error) => taken.push(Taken { address: address.to_string(), error }),
         }
     }
-    Ok(bound)
+    Ok((bound, taken))
 }
 
 async fn bind_one(address: &HostPort) -> io::Result<Vec<Bound>> {

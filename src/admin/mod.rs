@@ -22,6 +22,7 @@ use crate::io::Shutdown;
 use crate::io::task;
 use crate::io::task::Task;
 use crate::metrics;
+use listener::Taken;
 use pages::Pages;
 use parking_lot::Mutex;
 use stage::Stage;
@@ -29,6 +30,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
+use tracing::warn;
 
 /// Connections at a time, over all addresses; more wait.
 const CONNECTIONS_MAX: usize = 32;
@@ -44,6 +46,7 @@ pub struct Admin {
     clock: Clock,
     shutdown: Shutdown,
     addresses: Vec<SocketAddr>,
+    taken: Arc<Vec<Taken>>,
     /// Connections that may still come.
     #[cfg(test)]
     room: Arc<Semaphore>,
@@ -55,13 +58,13 @@ impl Admin {
     ///
     /// # Errors
     /// [`Error`] when an address that was set cannot be listened on. A default address that is taken is left out,
-    /// with a warning.
+    /// with a warning once the broker is ready: one that may not start at all has other news.
     pub async fn start(
         settings: &AdminSettings,
         metrics: metrics::Registry,
         clock: Clock,
     ) -> Result<Admin, Error> {
-        let bound = listener::bind(settings).await?;
+        let (bound, taken) = listener::bind(settings).await?;
         let pages = Arc::new(Pages::new(metrics, clock.clone(), settings.partitions_max));
         let shutdown = Shutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
@@ -80,6 +83,7 @@ impl Admin {
             clock,
             shutdown,
             addresses,
+            taken: Arc::new(taken),
             #[cfg(test)]
             room,
             tasks,
@@ -93,6 +97,9 @@ impl Admin {
 
     /// Clients are served from now on; the figures of these rooms are shown.
     pub fn ready(&self, rooms: Rooms) {
+        for Taken { address, error } in self.taken.iter() {
+            warn!(%address, %error, "no /metrics, /live and /ready: the default of dohle.admin.listeners is taken");
+        }
         self.pages.set_rooms(rooms);
         self.pages.set_stage(Stage::Serving);
     }

@@ -9,6 +9,7 @@ use crate::coordinator::machine::Machine;
 use crate::coordinator::machine::Place;
 use crate::io::task;
 use crate::record::Header;
+use crate::record::is_intact;
 use crate::record::records_of;
 use crate::record::walk;
 use bytes::Bytes;
@@ -16,8 +17,9 @@ use bytes::Bytes;
 /// No batch of an internal topic that Kafka or this broker writes is larger than this when decompressed.
 const DECOMPRESSED_MAX: usize = 256 << 20;
 
-/// Reads everything up to the end of the log, and tells the offset behind what was read. Damaged or unknown records are logged and passed over, as Kafka
-/// does; a log that cannot be read is an error.
+/// Reads everything up to the end of the log, and tells the offset behind what was read. Records that mean nothing
+/// here are logged and passed over, as Kafka does; a log that cannot be read, or a batch whose checksum does not fit,
+/// is an error: what a group knew is not guessed.
 pub async fn load<M: Machine, J: Journal>(
     mut machine: M,
     journal: &J,
@@ -43,6 +45,10 @@ fn replay<M: Machine>(mut machine: M, bytes: &Bytes, mut position: Offset) -> (M
     for found in walk(bytes) {
         let Ok((at, header)) = found else { break };
         let Some(batch) = bytes.get(at..at.saturating_add(header.total_size())) else { break };
+        if !is_intact(batch) {
+            tracing::error!(offset = header.base_offset, "batch of a coordinator is damaged");
+            break;
+        }
         replay_batch(&mut machine, &header, &bytes.slice_ref(batch), position);
         position = Offset(header.last_offset().saturating_add(1));
     }

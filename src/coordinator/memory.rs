@@ -56,6 +56,11 @@ impl Memory {
         memory
     }
 
+    /// All batches so far.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        self.state.lock().bytes.clone()
+    }
+
     pub(crate) fn write(&self, batch: &CheckedBatch) -> Offset {
         let mut state = self.state.lock();
         let base = state.end;

@@ -357,3 +357,26 @@ async fn transactions_and_their_markers_are_read() {
         assert_eq!(runtime.ask(P, get("a")).await, Ok(Answer::Sum(0)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_flipped_bit_makes_the_state_unavailable_and_not_another_one() {
+    let sums = || {
+        let mut batch = crate::record::BatchBuilder::new(Codec::None, Timestamp(0));
+        batch.push(Some(b"a"), Some(&7i64.to_be_bytes()), &[], Timestamp(0));
+        batch.build()
+    };
+    let log = Memory::new();
+    for _ in 0..3 {
+        log.write(&sums());
+    }
+    let whole = log.bytes();
+    let length = whole.len() / 3;
+    // The last byte of the second batch's record but its count of headers: the sum's lowest.
+    let mut flipped = whole.clone();
+    flipped[2 * length - 2] ^= 1;
+    for (bytes, wanted) in [(whole, Ok(Answer::Sum(21))), (flipped, Err(Error::Loading))] {
+        let runtime = runtime();
+        lead(&runtime, 0, &Memory::holding(&bytes));
+        assert_eq!(runtime.ask(P, get("a")).await, wanted);
+    }
+}
