@@ -4,16 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 
 class Ahead:
-    """Starts `work(*case)` for every case of `test` that is selected in this run.
+    """Starts `work(*case)` for every case of `test` that is selected in this run; `names` are its parameters."""
 
-    `names` are the parameters of a case; `where` are parameters with the value that they must have.
-    """
-
-    def __init__(self, request, test, names, work, at_once=2, **where):
+    def __init__(self, request, test, names, work, at_once=2):
         self.pool = ThreadPoolExecutor(at_once)
         items = [item for item in request.session.items if getattr(item, "originalname", "") == test]
-        chosen = [item.callspec.params for item in items if where.items() <= item.callspec.params.items()]
-        cases = dict.fromkeys(tuple(params[name] for name in names) for params in chosen)
+        cases = dict.fromkeys(tuple(item.callspec.params[name] for name in names) for item in items)
         self.futures = {case: self.pool.submit(work, *case) for case in cases}
 
     def result(self, *case, timeout=500):

@@ -45,11 +45,17 @@ def with_nulls(client):
 
 
 @pytest.fixture(scope="module")
-def header_topic(shared_broker, request):
-    name, shapes = request.param, TOPICS[request.param]
-    mixed = Mixed(shared_broker, new_topic(shared_broker, name.replace(" ", "-"), partitions=2), "gzip", lambda client: with_headers(client, shapes))
-    mixed.name = name
-    return mixed
+def header_topics(shared_broker):
+    """The topics by name, each written when it is first asked for."""
+    made = {}
+
+    def topic(name):
+        if name not in made:
+            made[name] = Mixed(
+                shared_broker, new_topic(shared_broker, name.replace(" ", "-"), partitions=2), "gzip", lambda client: with_headers(client, TOPICS[name]))
+        return made[name]
+
+    return topic
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +64,13 @@ def null_topic(shared_broker):
 
 
 @pytest.fixture(scope="module")
-def header_readers(header_topic, request):
-    work = lambda client: dump(client, header_topic.broker, header_topic.topic)
-    ahead = Ahead(request, "test_reads_the_headers_of_all_others", ["client"], work, header_topic=header_topic.name)
+def header_readers(header_topics, request):
+    def work(name, client):
+        return dump(client, header_topics(name).broker, header_topics(name).topic)
+
+    for name in TOPICS:
+        header_topics(name)
+    ahead = Ahead(request, "test_reads_the_headers_of_all_others", ["name", "client"], work)
     yield ahead
     ahead.close()
 
@@ -81,19 +91,19 @@ READERS = [(name, client) for name, shapes in TOPICS.items() for client, facts i
 
 
 @pytest.mark.feature("headers")
-@pytest.mark.parametrize("header_topic,client", WRITERS, indirect=["header_topic"])
-def test_writes_headers(header_topic, client):
-    header_topic.check(client)
-    seen = [row[3:] for row in header_topic.reference if row[3] == client]
-    assert in_order(seen) == in_order(header_topic.rows[client])
+@pytest.mark.parametrize("name,client", WRITERS)
+def test_writes_headers(header_topics, name, client):
+    header_topics(name).check(client)
+    seen = [row[3:] for row in header_topics(name).reference if row[3] == client]
+    assert in_order(seen) == in_order(header_topics(name).rows[client])
 
 
 @pytest.mark.feature("headers")
-@pytest.mark.parametrize("header_topic,client", READERS, indirect=["header_topic"])
-def test_reads_the_headers_of_all_others(header_topic, header_readers, client):
-    written = header_topic.written()
+@pytest.mark.parametrize("name,client", READERS)
+def test_reads_the_headers_of_all_others(header_topics, header_readers, name, client):
+    written = header_topics(name).written()
     shown = CLIENTS[client].reads
-    seen = [row[3:] for row in header_readers.result(client) if row[3] in written and row[4] in shown]
+    seen = [row[3:] for row in header_readers.result(name, client) if row[3] in written and row[4] in shown]
     assert in_order(seen) == in_order(row for rows in written.values() for row in rows if row[1] in shown)
 
 
