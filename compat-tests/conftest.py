@@ -17,7 +17,7 @@ def pytest_configure(config):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
-    if call.when == "call" or report.outcome != "passed":
+    if call.when == "call" or (call.when == "setup" and report.outcome != "passed"):
         scores.count(item, report.outcome)
     return report
 

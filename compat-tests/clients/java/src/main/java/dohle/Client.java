@@ -18,6 +18,7 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.kafka.clients.consumer.CommitFailedException;
 import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -148,11 +149,11 @@ public final class Client {
         out.flush();
     }
 
-    /** Commits what was read; a rebalance under way refuses it, and the next call commits again. */
+    /** Commits what was read; where a rebalance came first, the next call commits again or the next owner reads again. */
     private static void commit(KafkaConsumer<byte[], byte[]> consumer) {
         try {
             consumer.commitSync();
-        } catch (RebalanceInProgressException refused) {
+        } catch (RebalanceInProgressException | CommitFailedException refused) {
             System.err.println(refused);
         }
     }
