@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -37,7 +38,7 @@ class Tree:
         self.output = open(self.root / "output", "w+b")
         self.process = subprocess.Popen(
             command or [self.root / "etc/kafka/docker/run"], cwd=self.root, env=environment | variables,
-            stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
+            stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT, start_new_session=True)
         return self
 
     def said(self):
@@ -53,7 +54,8 @@ class Tree:
 
     def end(self):
         if self.process is not None and self.process.poll() is None:
-            self.process.kill()
+            # The shell that a test library starts has the broker as its child.
+            os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
             self.output.close()
 

@@ -27,11 +27,22 @@ use std::sync::atomic::Ordering;
 struct Capture {
     target: Offset,
     generation: u64,
+    /// The active segment when `target` was the log's next offset: those before it were closed, and all their appends
+    /// are below the target.
+    active: Arc<Segment>,
     /// Segments with indexes in memory: closed ones give them up, the last one goes on with them.
     unsealed: Vec<Arc<Segment>>,
     dirty: Vec<Arc<Segment>>,
     epochs: Option<String>,
     snapshots: Vec<(Offset, Vec<u8>)>,
+}
+
+impl Capture {
+    /// Whether the segment has all its records, in its file. One that was closed since the capture may have appends
+    /// under way: cutting its zeros would cut those, and zeros that come with them would stay for ever.
+    fn is_complete(&self, segment: &Segment) -> bool {
+        segment.base < self.active.base
+    }
 }
 
 impl Log {
@@ -73,6 +84,7 @@ impl Log {
             return Ok(None);
         }
         let (target, generation) = (core.next, core.generation);
+        let active = self.active_segment();
         while self.published.offset() < target {
             self.wait_for_round(&mut core);
             self.check_online()?;
@@ -99,13 +111,12 @@ impl Log {
             snapshots.push((target, producer_snapshot::encode(&warm.producers)));
         }
         let epochs = std::mem::take(&mut warm.epochs_dirty).then(|| warm.epochs.encode());
-        Ok(Some(Capture { target, generation, unsealed, dirty, epochs, snapshots }))
+        Ok(Some(Capture { target, generation, active, unsealed, dirty, epochs, snapshots }))
     }
 
     fn write_capture(&self, capture: &Capture) -> Result<(), Error> {
-        let active = self.active_segment();
         for segment in &capture.unsealed {
-            if !Arc::ptr_eq(segment, &active) {
+            if capture.is_complete(segment) {
                 self.on_disk(Kind::Log, segment, segment.trim(&self.directory))?;
             }
         }
@@ -144,9 +155,7 @@ impl Log {
             core.dirty.clear();
             core.unsynced_records = 0;
         }
-        let active = self.active_segment();
-        for segment in capture.unsealed.iter().filter(|segment| !Arc::ptr_eq(segment, &active)) {
-            // Appends beyond the target went to later segments, so a closed one is complete.
+        for segment in capture.unsealed.iter().filter(|segment| capture.is_complete(segment)) {
             segment.tail.store(None);
             core.dirty.retain(|dirty| !Arc::ptr_eq(dirty, segment));
         }
@@ -232,5 +241,33 @@ impl Log {
             }
             error => error,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::tests::Bench;
+    use crate::log::tests::append;
+    use crate::log::tests::batch;
+    use crate::log::tests::how;
+    use crate::log::tests::open_log;
+
+    #[test]
+    fn a_segment_that_is_closed_while_a_flush_runs_ends_with_its_last_batch() {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        append(&log, batch(1, 100, 1000));
+        let capture = log.capture().unwrap().unwrap();
+        log.append(batch(1, 100, 1000), how(true)).unwrap();
+        log.roll_now().unwrap();
+        log.write_capture(&capture).unwrap();
+        log.flushed(&mut log.core.lock(), capture).unwrap();
+        dirs.drive_disks();
+        log.flush().unwrap();
+        let closed = log.view.load().first().cloned().unwrap();
+        let length = log.directory.disk.stat(&closed.path(Kind::Log)).unwrap().unwrap().length;
+        assert_eq!(length, closed.size(), "zeros that were written ahead are cut");
     }
 }
