@@ -76,12 +76,14 @@ def test_the_checker_of_damaged_files_notices(plant, words):
     noticed(flips.run(20, SEED, plant), *words)
 
 
-def test_a_short_soak_is_without_errors():
-    asyncio.run(soak.run(15, SEED, growth=False))
+# At full speed the soak measures the machine as well as the broker: it has its own command, and runs here on request.
+if os.environ.get("COMPAT_FULL") == "1":
 
+    def test_a_short_soak_is_without_errors():
+        asyncio.run(soak.run(15, SEED, growth=False))
 
-def test_the_soak_notices_files_that_stay_open():
-    noticed(soak.run(12, SEED, "leak"), "open files grows")
+    def test_the_soak_notices_files_that_stay_open():
+        noticed(soak.run(12, SEED, "leak"), "open files grows")
 
 
 def test_only_what_grows_is_called_growing():
