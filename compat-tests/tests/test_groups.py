@@ -3,11 +3,14 @@
 Most of the time here is waiting for sessions and rebalances, so some cases run at the same time.
 """
 
+from functools import cache
+
 import pytest
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient
 
-from harness.admin import admin, new_topic
+from harness.admin import new_topic
 from harness.ahead import Ahead
 from harness.clients import CLIENTS, Member, produce
 from harness.wait import until
@@ -23,10 +26,15 @@ def rows(first, count):
     return [[f"key-{i}", f"value-{i}"] for i in range(first, first + count)]
 
 
+@cache
+def asking(bootstrap):
+    """One client for all who ask over and over, from several threads."""
+    return AdminClient({"bootstrap.servers": bootstrap})
+
+
 def committed(broker, topic, group):
     request = [ConsumerGroupTopicPartitions(group, [TopicPartition(topic, p) for p in range(PARTITIONS)])]
-    client = admin(broker)
-    answer = client.list_consumer_group_offsets(request)[group].result(30)
+    answer = asking(broker.bootstrap).list_consumer_group_offsets(request)[group].result(30)
     return sum(max(tp.offset, 0) for tp in answer.topic_partitions)
 
 
