@@ -16,6 +16,7 @@ use crate::metrics;
 use parking_lot::Condvar;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -238,12 +239,12 @@ impl Directory {
         self.upkeep.notify_one();
     }
 
-    /// The logs that asked for upkeep.
+    /// The logs that asked for upkeep, each once however often it asked.
     pub(crate) fn take_upkeep(&self) -> Vec<Arc<Log>> {
         let logs = std::mem::take(&mut *self.wants_upkeep.lock());
-        let mut logs: Vec<Arc<Log>> = logs.into_iter().filter_map(|log| log.upgrade()).collect();
-        logs.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        logs
+        let mut seen = HashSet::new();
+        let logs = logs.into_iter().filter(|log| seen.insert(log.as_ptr()));
+        logs.filter_map(|log| log.upgrade()).collect()
     }
 
     /// Bytes were queued.
@@ -257,6 +258,12 @@ impl Directory {
         if before >= QUEUED_MAX && before.saturating_sub(bytes) < QUEUED_MAX {
             self.room.notify_waiters();
         }
+    }
+
+    /// Bytes that are queued now.
+    #[cfg(test)]
+    pub(crate) fn queued_bytes(&self) -> u64 {
+        self.queued.load(Ordering::Acquire)
     }
 
     /// Whether there is room in the queue.

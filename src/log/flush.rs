@@ -60,18 +60,18 @@ impl Log {
     /// As [`Log::flush`]; the caller holds the `shape` lock.
     pub(crate) fn flush_shaped(&self) -> Result<(), Error> {
         let Some(capture) = self.capture()? else { return Ok(()) };
-        let result = self.write_capture(&capture);
-        let mut core = self.core.lock();
-        match result {
-            Ok(()) => self.flushed(&mut core, capture),
-            Err(error) => {
-                if let Some(warm) = core.warm.as_mut() {
-                    warm.epochs_dirty |= capture.epochs.is_some();
-                    warm.snapshots.splice(0..0, capture.snapshots);
-                }
-                Err(error)
+        if let Err(error) = self.write_capture(&capture) {
+            if let Some(warm) = self.core.lock().warm.as_mut() {
+                warm.epochs_dirty |= capture.epochs.is_some();
+                warm.snapshots.splice(0..0, capture.snapshots);
             }
+            return Err(error);
         }
+        self.flushed(&mut self.core.lock(), &capture)?;
+        if !capture.snapshots.is_empty() {
+            self.remove_stray_snapshots(capture.target)?;
+        }
+        Ok(())
     }
 
     /// What is to be flushed, once it is written to the files; `None` when there is nothing.
@@ -144,7 +144,9 @@ impl Log {
         Ok(())
     }
 
-    fn flushed(&self, core: &mut Core, capture: Capture) -> Result<(), Error> {
+    /// Notes that all of it is on disk. Whoever appends to this log, and the disk thread with all other logs, waits for
+    /// the lock that the caller holds: nothing here may touch the disk.
+    fn flushed(&self, core: &mut Core, capture: &Capture) -> Result<(), Error> {
         if core.generation != capture.generation {
             return Err(Error::TakenBack);
         }
@@ -164,9 +166,6 @@ impl Log {
             warm.last_snapshot = capture.snapshots.last().map(|newest| newest.0).or(warm.last_snapshot);
         }
         self.announce(core);
-        if !capture.snapshots.is_empty() {
-            self.remove_stray_snapshots(capture.target)?;
-        }
         Ok(())
     }
 
@@ -263,7 +262,7 @@ mod tests {
         log.append(batch(1, 100, 1000), how(true)).unwrap();
         log.roll_now().unwrap();
         log.write_capture(&capture).unwrap();
-        log.flushed(&mut log.core.lock(), capture).unwrap();
+        log.flushed(&mut log.core.lock(), &capture).unwrap();
         dirs.drive_disks();
         log.flush().unwrap();
         let closed = log.view.load().first().cloned().unwrap();

@@ -12,7 +12,6 @@ use crate::log::layout::Kind;
 use crate::log::retention::SteadyWall;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// A kind of work that comes due again and again.
@@ -23,14 +22,33 @@ enum Job {
     RecoveryPoints,
     LogStarts,
     HighWatermarks,
-    Retention,
     Producers,
+}
+
+/// When something comes due again and again.
+#[derive(Debug)]
+struct Due {
+    interval: Duration,
+    next: Instant,
+}
+
+impl Due {
+    /// Whether it is due; then it is put off by its interval.
+    fn take(&mut self, now: Instant) -> bool {
+        let due = self.next <= now;
+        if due {
+            self.next = now.plus(self.interval);
+        }
+        due
+    }
 }
 
 /// When each job is due next.
 #[derive(Debug)]
 pub(crate) struct Schedule {
-    jobs: Vec<(Job, Duration, Instant)>,
+    jobs: Vec<(Job, Due)>,
+    /// Not one of the jobs, because it does not wait for them.
+    retention: Due,
     steady: SteadyWall,
 }
 
@@ -39,34 +57,27 @@ impl Schedule {
     pub(crate) fn new(settings: &StorageSettings, now: Instant) -> Schedule {
         let ms = |value: i64| Duration::from_millis(u64::try_from(value).unwrap_or(0).max(1));
         let first = now.plus(ms(settings.initial_task_delay_ms));
+        let due = |interval: Duration| Due { interval, next: first.plus(interval) };
         let jobs = [
             (Job::Flush, settings.flush_scheduler_interval_ms),
             (Job::RecoveryPoints, i64::from(settings.recovery_point_interval_ms)),
             (Job::LogStarts, i64::from(settings.start_offset_interval_ms)),
             (Job::HighWatermarks, settings.high_watermark_interval_ms),
-            (Job::Retention, settings.retention_check_interval_ms),
             (Job::Producers, i64::from(settings.producer_id_expiration_check_interval_ms)),
         ];
-        let jobs =
-            jobs.into_iter().map(|(job, interval)| (job, ms(interval), first.plus(ms(interval)))).collect();
-        Schedule { jobs, steady: SteadyWall::default() }
+        let jobs = jobs.into_iter().map(|(job, interval)| (job, due(ms(interval)))).collect();
+        let retention = due(ms(settings.retention_check_interval_ms));
+        Schedule { jobs, retention, steady: SteadyWall::default() }
     }
 
-    /// The jobs that are due, each put off by its interval.
+    /// The jobs that are due.
     fn take_due(&mut self, now: Instant) -> Vec<Job> {
-        let mut due = Vec::new();
-        for (job, interval, next) in &mut self.jobs {
-            if *next <= now {
-                *next = now.plus(*interval);
-                due.push(*job);
-            }
-        }
-        due
+        self.jobs.iter_mut().filter_map(|(job, due)| due.take(now).then_some(*job)).collect()
     }
 
     /// When the next job is due.
-    fn next(&self) -> Option<Instant> {
-        self.jobs.iter().map(|job| job.2).min()
+    fn next(&self) -> Instant {
+        self.jobs.iter().map(|job| job.1.next).fold(self.retention.next, Instant::min)
     }
 }
 
@@ -76,39 +87,18 @@ impl Inner {
         let mut schedule = self.schedule.lock();
         let now = self.clock.now();
         let due = schedule.take_due(now);
-        let judged = schedule.steady.observe(self.clock.wall(), now);
+        self.delete_due(&mut schedule);
         for home in &self.homes {
             let directory = &home.directory;
             for log in directory.take_upkeep() {
                 report(&log, "flush after a roll", log.flush());
+                self.delete_due(&mut schedule);
             }
-            empty_trash(directory, now);
             for job in &due {
                 if directory.check().is_err() {
                     break;
                 }
-                match job {
-                    Job::Flush => self.each(home, |log| report(log, "flush", log.flush_if_due())),
-                    Job::RecoveryPoints => {
-                        self.each(home, |log| {
-                            report(log, "flush", log.flush().and_then(|()| log.cool_if_idle()))
-                        });
-                        home.write_recovery_points();
-                    }
-                    Job::LogStarts => {
-                        home.write_log_starts();
-                    }
-                    Job::HighWatermarks => {
-                        home.write_high_watermarks();
-                    }
-                    Job::Retention => {
-                        self.each(home, |log| report(log, "retention", log.retain(judged).map(|_| ())));
-                    }
-                    Job::Producers => {
-                        let limit_ms = i64::from(self.settings.producer_id_expiration_ms);
-                        self.each(home, |log| log.expire_producers(limit_ms));
-                    }
-                }
+                self.run(*job, home, &mut schedule);
             }
         }
         if due.contains(&Job::RecoveryPoints) {
@@ -118,12 +108,52 @@ impl Inner {
             .homes
             .iter()
             .flat_map(|home| home.directory.trash.lock().iter().map(|trash| trash.due).min());
-        schedule.next().into_iter().chain(trash).min().unwrap_or_else(|| now.plus(Duration::from_secs(60)))
+        trash.fold(schedule.next(), Instant::min)
     }
 
-    fn each(&self, home: &Home, mut act: impl FnMut(&Arc<Log>)) {
-        for log in home.directory.logs() {
-            act(&log);
+    fn run(&self, job: Job, home: &Home, schedule: &mut Schedule) {
+        match job {
+            Job::Flush => {
+                for log in home.directory.logs() {
+                    report(&log, "flush", log.flush_if_due());
+                    self.delete_due(schedule);
+                }
+            }
+            Job::RecoveryPoints => {
+                for log in home.directory.logs() {
+                    report(&log, "flush", log.flush().and_then(|()| log.cool_if_idle()));
+                    self.delete_due(schedule);
+                }
+                home.write_recovery_points();
+            }
+            Job::LogStarts => {
+                home.write_log_starts();
+            }
+            Job::HighWatermarks => {
+                home.write_high_watermarks();
+            }
+            Job::Producers => {
+                let limit_ms = i64::from(self.settings.producer_id_expiration_ms);
+                home.directory.logs().iter().for_each(|log| log.expire_producers(limit_ms));
+            }
+        }
+    }
+
+    /// Retention and the removal of files, when they are due. They come before the syncs and between any two of them,
+    /// so that on a slow disk old segments do not pile up behind the syncs of others, and none is synced that goes.
+    fn delete_due(&self, schedule: &mut Schedule) {
+        let now = self.clock.now();
+        for home in &self.homes {
+            empty_trash(&home.directory, now);
+        }
+        if !schedule.retention.take(now) {
+            return;
+        }
+        let judged = schedule.steady.observe(self.clock.wall(), now);
+        for home in self.homes.iter().filter(|home| home.directory.check().is_ok()) {
+            for log in home.directory.logs() {
+                report(&log, "retention", log.retain(judged).map(|_| ()));
+            }
         }
     }
 }
@@ -199,5 +229,55 @@ fn remove(directory: &Directory, path: &Path) -> io::Result<()> {
         None => Ok(()),
         Some(stat) if stat.is_dir => directory.disk.remove_dir_all(path),
         Some(_) => directory.disk.remove_file(path),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::io::clock::Clock;
+    use crate::io::sim::SimClock;
+    use crate::log::tests::Bench;
+    use crate::log::tests::append;
+    use crate::log::tests::batch;
+    use crate::log::tests::open_log;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn retention_comes_before_the_syncs_of_closed_segments() {
+        let time = SimClock::new();
+        let bench = Bench { clock: Clock::Sim(time.clone()), ..Bench::new() };
+        let dirs = bench.open();
+        let log = open_log(&dirs, |config| config.retention_bytes = 0);
+        for _ in 0..3 {
+            append(&log, batch(1, 100, 1000));
+            log.set_high_watermark(log.log_end_offset());
+            log.roll_now().unwrap();
+        }
+        time.advance(Duration::from_secs(3600));
+        dirs.drive();
+        let entries = bench.disk.list(&log.path()).unwrap();
+        let names: Vec<String> =
+            entries.iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
+        let deleted = |kind: &str| names.iter().filter(|name| name.ends_with(kind)).count();
+        assert_eq!((deleted(".log.deleted"), deleted(".index.deleted")), (3, 0), "{names:?}");
+    }
+
+    #[test]
+    fn a_log_that_rolled_often_is_tended_once() {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let logs = [0, 1].map(|index| {
+            let config = crate::log::tests::config(|_| {});
+            dirs.open_log(&crate::log::tests::partition(index), crate::base::TopicId::METADATA, config)
+                .unwrap()
+        });
+        for log in logs.iter().cycle().take(10) {
+            append(log, batch(1, 100, 1000));
+            log.roll_now().unwrap();
+        }
+        let wanted = logs[0].directory.take_upkeep();
+        assert_eq!(wanted.len(), 2);
+        assert!(wanted.iter().zip(&logs).all(|(wanted, log)| Arc::ptr_eq(wanted, log)));
     }
 }
