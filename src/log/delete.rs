@@ -133,6 +133,7 @@ impl Log {
                 let start = kept.first().map_or(Offset::ZERO, |first| first.base);
                 warm.snapshots.retain(|snapshot| snapshot.0 >= start);
             }
+            segments.iter().take(count).for_each(|segment| segment.set_deleted());
             self.view.store(Arc::new(kept));
         }
         let mut paths = Vec::new();
@@ -204,6 +205,10 @@ impl Log {
     fn end(&self) {
         let mut core = self.core.lock();
         core.closed = true;
+        if !core.writing && !core.queue.is_empty() {
+            // The disk thread may find the log gone: what is queued must not count against the others' room for ever.
+            self.take_back(&mut core);
+        }
         self.announce(&core);
         drop(core);
         for segment in self.view.load().iter() {

@@ -84,6 +84,8 @@ pub(crate) struct Segment {
     /// Bytes of the file: more than `size` when space is taken ahead.
     physical: AtomicU64,
     exists: AtomicBool,
+    /// It is no longer part of the log, and its files are being renamed.
+    deleted: AtomicBool,
     /// The file was made and its name is not on stable storage yet.
     name_unsynced: AtomicBool,
     /// Recovery cut zeros off and left the sync of that to the clean close.
@@ -122,6 +124,7 @@ impl Segment {
             size: AtomicU64::new(size),
             physical: AtomicU64::new(size),
             exists: AtomicBool::new(exists),
+            deleted: AtomicBool::new(false),
             name_unsynced: AtomicBool::new(false),
             length_unsynced: AtomicBool::new(false),
             tail: ArcSwapOption::empty(),
@@ -153,6 +156,16 @@ impl Segment {
     /// Whether its file was made.
     pub(crate) fn exists(&self) -> bool {
         self.exists.load(Ordering::Acquire)
+    }
+
+    /// It leaves the log; called before its files go.
+    pub(crate) fn set_deleted(&self) {
+        self.deleted.store(true, Ordering::Release);
+    }
+
+    /// Whether it has left the log, so that its files may be missing.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.deleted.load(Ordering::Acquire)
     }
 
     /// Closes the file; readers that hold it keep it.

@@ -44,6 +44,36 @@ impl Log {
         self.reached(append, Level::Synced).await
     }
 
+    /// Waits until every append made before this call is in its file or was taken back, and tells the log end offset
+    /// then: unless somebody has appended since, the next append goes there.
+    ///
+    /// # Errors
+    /// [`Error::Offline`], [`Error::Closed`].
+    pub async fn settled(&self) -> Result<Offset, Error> {
+        let mut watch = self.progress.subscribe();
+        let (mut target, mut generation) = self.next()?;
+        loop {
+            let end = self.log_end_offset();
+            if end >= target {
+                return Ok(end);
+            }
+            if watch.changed().await.is_err() {
+                return Err(Error::Closed);
+            }
+            let (next, now) = self.next()?;
+            if now != generation {
+                (target, generation) = (next, now);
+            }
+        }
+    }
+
+    /// The next append's offset, and how often appends were taken back.
+    fn next(&self) -> Result<(Offset, u64), Error> {
+        self.check_online()?;
+        let core = self.core.lock();
+        if core.closed { Err(Error::Closed) } else { Ok((core.next, core.generation)) }
+    }
+
     /// Whether [`Log::room`] would not wait.
     pub fn has_room(&self) -> bool {
         self.directory.has_room()

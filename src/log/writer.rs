@@ -178,9 +178,11 @@ impl Log {
         let mut core = self.core.lock();
         if let Some(sync) = sync {
             core.synced = core.synced.max(sync.to);
-            core.unsynced_records = 0;
             core.last_sync = self.directory.clock.now();
-            core.dirty.clear();
+            // What came since is queued, and not synced: it may be in the segment that just was.
+            core.unsynced_records = core.next.0.saturating_sub(sync.to.0);
+            core.dirty = core.queue.iter().map(|queued| queued.segment.clone()).collect();
+            core.dirty.dedup_by(|one, other| Arc::ptr_eq(one, other));
         }
         self.publish(&mut core, round);
         self.end_writing(&mut core);
@@ -224,7 +226,7 @@ impl Log {
     }
 
     /// All that is queued or was being written counts as never appended.
-    fn take_back(&self, core: &mut Core) {
+    pub(crate) fn take_back(&self, core: &mut Core) {
         let end = self.published.load().offset;
         for queued in core.queue.drain(..) {
             self.directory.written(queued.bytes);
@@ -374,9 +376,14 @@ fn operations(log: &Log, round: &Round, sync: Option<&Sync>) -> io::Result<Vec<W
         return Ok(ops);
     }
     for segment in sync.map(|sync| sync.segments.as_slice()).unwrap_or_default() {
-        if !round.writes.iter().any(|write| Arc::ptr_eq(&write.segment, segment)) {
-            let file = segment.file(directory)?;
-            ops.push(WriteOp { file, position: 0, parts: Vec::new(), sync: true });
+        if round.writes.iter().any(|write| Arc::ptr_eq(&write.segment, segment)) {
+            continue;
+        }
+        match segment.file(directory) {
+            Ok(file) => ops.push(WriteOp { file, position: 0, parts: Vec::new(), sync: true }),
+            // Retention took it since the round began, and nobody needs it synced.
+            Err(_) if segment.is_deleted() => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(ops)
@@ -399,3 +406,6 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
         || process::is_out_of_files(error)
 }
+
+#[cfg(test)]
+mod tests;
