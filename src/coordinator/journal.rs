@@ -23,8 +23,9 @@ pub trait Journal: Send + Sync + 'static {
     /// The first offset that can be read.
     fn start(&self) -> Offset;
 
-    /// The offset behind the last record.
-    fn end(&self) -> Offset;
+    /// The offset behind the last record, once everything that was appended before is written or was taken back:
+    /// unless somebody else appends, the next append goes there. Has a deadline.
+    fn settled(&self) -> impl Future<Output = Result<Offset, Error>> + Send;
 
     /// The largest batch that will be taken, in bytes.
     fn batch_bytes_max(&self) -> usize;

@@ -42,8 +42,19 @@ impl Journal for LedPartition {
         self.partition.log_start_offset()
     }
 
-    fn end(&self) -> Offset {
-        self.partition.log_end_offset()
+    async fn settled(&self) -> Result<Offset, Error> {
+        let partition = self.partition.name();
+        match self.clock.timeout(self.commit_timeout, self.partition.log().settled()).await {
+            Some(Ok(end)) => Ok(end),
+            Some(Err(error)) => {
+                tracing::error!(%partition, %error, "coordinator cannot read");
+                Err(Error::NotAvailable)
+            }
+            None => {
+                tracing::warn!(%partition, "earlier appends are still not written, the coordinator waits for them");
+                Err(Error::NotAvailable)
+            }
+        }
     }
 
     fn batch_bytes_max(&self) -> usize {

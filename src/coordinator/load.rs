@@ -17,7 +17,8 @@ use bytes::Bytes;
 /// No batch of an internal topic that Kafka or this broker writes is larger than this when decompressed.
 const DECOMPRESSED_MAX: usize = 256 << 20;
 
-/// Reads everything up to the end of the log, and tells the offset behind what was read. Records that mean nothing
+/// Reads everything up to the end of the log, and tells the offset behind what was read: the next append's place, so
+/// appends that an earlier leadership (or this one, before it failed) left under way are waited for. Records that mean nothing
 /// here are logged and passed over, as Kafka does; a log that cannot be read, or a batch whose checksum does not fit,
 /// is an error: what a group knew is not guessed.
 pub async fn load<M: Machine, J: Journal>(
@@ -25,7 +26,7 @@ pub async fn load<M: Machine, J: Journal>(
     journal: &J,
     bytes_max: usize,
 ) -> Result<(M, Offset), Error> {
-    let end = journal.end();
+    let end = journal.settled().await?;
     let mut position = journal.start();
     while position < end {
         let bytes = journal.read(position, bytes_max).await?;

@@ -13,10 +13,11 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::sync::watch;
 
-/// A log in memory. Batches are committed up to an offset that the test gives.
+/// A log in memory. Batches are written, and committed, up to offsets that the test gives.
 #[derive(Clone)]
 pub(crate) struct Memory {
     pub(crate) state: Arc<Mutex<State>>,
+    pub(crate) written: Arc<watch::Sender<i64>>,
     pub(crate) committed: Arc<watch::Sender<i64>>,
 }
 
@@ -39,7 +40,8 @@ impl Memory {
             refuse: None,
             lose_commits: false,
         };
-        Memory { state: Arc::new(Mutex::new(state)), committed: Arc::new(watch::Sender::new(i64::MAX)) }
+        let unlimited = || Arc::new(watch::Sender::new(i64::MAX));
+        Memory { state: Arc::new(Mutex::new(state)), written: unlimited(), committed: unlimited() }
     }
 
     /// A log that holds these batches.
@@ -54,6 +56,11 @@ impl Memory {
         }
         drop(state);
         memory
+    }
+
+    /// The offset behind the last record that is written or on its way.
+    pub(crate) fn end(&self) -> Offset {
+        Offset(self.state.lock().end)
     }
 
     /// All batches so far.
@@ -79,8 +86,10 @@ impl Journal for Memory {
         Offset::ZERO
     }
 
-    fn end(&self) -> Offset {
-        Offset(self.state.lock().end)
+    async fn settled(&self) -> Result<Offset, Error> {
+        let (end, mut written) = (self.end(), self.written.subscribe());
+        written.wait_for(|offset| *offset >= end.0).await.map_err(|_| Error::NotAvailable)?;
+        Ok(end)
     }
 
     fn batch_bytes_max(&self) -> usize {
@@ -88,10 +97,12 @@ impl Journal for Memory {
     }
 
     async fn read(&self, from: Offset, bytes_max: usize) -> Result<Bytes, Error> {
-        let state = self.state.lock();
+        let (state, written) = (self.state.lock(), *self.written.borrow());
+        let readable = state.starts.iter().find(|(base, _)| *base >= written);
+        let readable = readable.map_or(state.bytes.len(), |(_, at)| *at);
         let at = state.starts.iter().rev().find(|(base, _)| *base <= from.0).map_or(0, |(_, at)| *at);
         let later = state.starts.iter().map(|(_, at)| *at).find(|end| *end > at && *end >= at + bytes_max);
-        Ok(Bytes::copy_from_slice(&state.bytes[at..later.unwrap_or(state.bytes.len())]))
+        Ok(Bytes::copy_from_slice(&state.bytes[at..later.unwrap_or(readable).min(readable)]))
     }
 
     fn committed(&self, end: Offset) -> Committing {

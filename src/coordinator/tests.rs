@@ -324,6 +324,34 @@ async fn a_newer_epoch_takes_over_and_an_older_one_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn appends_that_are_not_written_yet_are_waited_for_and_read() {
+    let log = Memory::new();
+    let first = runtime();
+    lead(&first, 0, &log);
+    first.ask(P, add("a", 1)).await.unwrap();
+    log.written.send_replace(1);
+    log.committed.send_replace(1);
+    let writing = task::spawn("ask", {
+        let first = first.clone();
+        async move { first.ask(P, add("a", 10)).await }
+    });
+    while log.end() < Offset(2) {
+        tokio::task::yield_now().await;
+    }
+    first.stop().await;
+    assert_eq!(writing.join().await.unwrap(), Err(Error::NotCoordinator), "nobody knows what becomes of it");
+
+    let second = runtime();
+    lead(&second, 1, &log);
+    assert_eq!(second.ask(P, get("a")).await, Err(Error::Loading));
+    log.written.send_replace(i64::MAX);
+    log.committed.send_replace(i64::MAX);
+    assert!(second.ready(P, Duration::from_secs(5)).await);
+    assert_eq!(second.ask(P, add("a", 100)).await, Ok(Answer::Sum(111)));
+    assert_eq!(log.end(), Offset(3), "written once, at the place it was decided for");
+}
+
+#[tokio::test(start_paused = true)]
 async fn someone_elses_append_is_noticed() {
     let log = Memory::new();
     let runtime = runtime();
