@@ -3,6 +3,7 @@
 use crate::config::SecurityProtocol;
 use crate::protocol::RequestHeader;
 use crate::protocol::Response;
+use kafka_protocol::protocol::StrBytes;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
@@ -58,6 +59,13 @@ pub struct Context {
 }
 
 impl Context {
+    /// The same with a client id of its own: one that was decoded keeps the request's bytes in memory.
+    pub(crate) fn detached(mut self) -> Context {
+        let own = self.header.client_id.map(|id| StrBytes::from_string(id.to_string()));
+        self.header.client_id = own;
+        self
+    }
+
     /// The version of the request and of its answer.
     pub fn version(&self) -> i16 {
         self.header.api_version

@@ -1,11 +1,14 @@
 //! Bytes of requests in work, over all connections: `queued.max.request.bytes`.
 //!
-//! A request is charged as it comes, so many can hold a part and wait for more. Lest they wait for each other, one of
-//! them at a time goes over the budget: it comes in whole, is answered, and gives back what it holds.
+//! A request gives back what it holds when it is answered, and before that when nobody holds its bytes any more: a
+//! Fetch that waits for records costs nothing. A request is charged as it comes, so many can hold a part and wait for more. Lest they wait for each other, one of
+//! them at a time goes over the budget: it comes in whole and is answered.
 
 use crate::metrics;
 use crate::metrics::Counter;
 use crate::metrics::Gauge;
+use bytes::Bytes;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -65,12 +68,7 @@ impl Budget {
     /// Waits until the charge covers a request of `bytes` bytes. May be dropped at will: what is charged stays.
     pub(super) async fn cover(&self, charge: &mut Charge, bytes: usize) {
         let mut waits = None;
-        while let Some(step) = charge.short_of(bytes) {
-            let wide = u32::try_from(step).expect("a step is at most a GiB");
-            if let Ok(permit) = Arc::clone(&self.left).try_acquire_many_owned(wide) {
-                charge.add(permit, &self.used);
-                continue;
-            }
+        while let Some(wide) = self.lacking(charge, bytes) {
             waits.get_or_insert_with(|| {
                 self.waited.inc();
                 Waits::new(&self.waiting)
@@ -93,14 +91,19 @@ impl Budget {
 
     /// Covers the request if that needs no waiting.
     pub(super) fn try_cover(&self, charge: &mut Charge, bytes: usize) -> bool {
+        self.lacking(charge, bytes).is_none()
+    }
+
+    /// Takes what is there; the step that the charge still wants and that is not there.
+    fn lacking(&self, charge: &mut Charge, bytes: usize) -> Option<u32> {
         while let Some(step) = charge.short_of(bytes) {
             let wide = u32::try_from(step).expect("a step is at most a GiB");
             match Arc::clone(&self.left).try_acquire_many_owned(wide) {
                 Ok(permit) => charge.add(permit, &self.used),
-                Err(_) => return false,
+                Err(_) => return Some(wide),
             }
         }
-        true
+        None
     }
 
     /// Whether a request waits for bytes that others hold.
@@ -162,6 +165,48 @@ impl Charge {
     }
 }
 
+/// The charge of a request in work; given back when it is dropped or, if that is sooner, with the request's bytes.
+#[derive(Debug, Default)]
+pub(super) struct Lease(Option<Arc<Mutex<Charge>>>);
+
+/// The bytes of a request that is charged.
+struct Charged {
+    bytes: Bytes,
+    charge: Arc<Mutex<Charge>>,
+}
+
+impl Charge {
+    /// Ties the charge to the bytes of its request; whoever gets these instead holds the charge, too.
+    pub(super) fn tie_to(self, bytes: Bytes) -> (Bytes, Lease) {
+        if !self.holds() {
+            return (bytes, Lease::default());
+        }
+        let charge = Arc::new(Mutex::new(self));
+        let lease = Lease(Some(Arc::clone(&charge)));
+        (Bytes::from_owner(Charged { bytes, charge }), lease)
+    }
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Charged {
+    fn drop(&mut self) {
+        drop(std::mem::take(&mut *self.charge.lock()));
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(charge) = &self.0 {
+            drop(std::mem::take(&mut *charge.lock()));
+        }
+    }
+}
+
 /// Counts a request among those that wait, until it is dropped.
 struct Waits<'a>(&'a AtomicUsize);
 
@@ -212,6 +257,29 @@ mod tests {
         drop(second);
         assert_eq!(budget.left(), 100_000);
         assert_eq!(metrics.memory_used.get(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_charge_ends_with_its_answer_or_with_the_last_of_its_bytes() {
+        let budget = Budget::new(-1, 100_000, &Registry::new().net());
+        let charged = || {
+            let mut charge = Charge::default();
+            assert!(budget.try_cover(&mut charge, FREE + 90_000));
+            charge.tie_to(Bytes::from(vec![7; 100]))
+        };
+        let (bytes, lease) = charged();
+        assert_eq!((bytes.len(), bytes.first(), budget.left()), (100, Some(&7), 10_000));
+        let slice = bytes.slice(50..60);
+        drop(bytes);
+        assert_eq!(budget.left(), 10_000, "a part of it is held");
+        drop(slice);
+        assert_eq!(budget.left(), 100_000, "the answer is to come");
+        drop(lease);
+        let (bytes, lease) = charged();
+        drop(lease);
+        assert_eq!(budget.left(), 100_000, "it is answered");
+        drop(bytes);
+        assert_eq!(budget.left(), 100_000);
     }
 
     #[tokio::test]

@@ -190,8 +190,9 @@ impl<H: Handler> Life<H> {
             let Some((frame, charge)) = self.reader.next(&self.service.budget)? else { break };
             self.metrics.requests.inc();
             self.metrics.received_bytes.inc_by(wide(frame.len().saturating_add(4)));
+            let (frame, lease) = charge.tie_to(frame);
             let reply = self.service.handler.handle(&self.connection, frame);
-            self.owed.push(reply, charge);
+            self.owed.push(reply, lease);
         }
         Ok(())
     }

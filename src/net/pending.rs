@@ -3,7 +3,7 @@
 use crate::broker::Answer;
 use crate::broker::Reply;
 use crate::broker::context::Pending;
-use crate::net::budget::Charge;
+use crate::net::budget::Lease;
 use crate::protocol::Response;
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -25,7 +25,7 @@ struct Entry {
     state: State,
     /// Held until the answer is there.
     #[expect(dead_code, reason = "held for its drop")]
-    charge: Charge,
+    lease: Lease,
 }
 
 enum State {
@@ -45,13 +45,13 @@ pub(super) struct Ready {
 
 impl Owed {
     /// Adds what a request was given, behind those before it.
-    pub(super) fn push(&mut self, reply: Reply, charge: Charge) {
+    pub(super) fn push(&mut self, reply: Reply, lease: Lease) {
         let state = match reply {
             Reply::Now(answer) => State::Done(answer),
             Reply::Later(pending) => State::Alone(pending),
             Reply::Pipelined(pending) => State::Pipelined(pending),
         };
-        self.queue.push_back(Entry { state, charge });
+        self.queue.push_back(Entry { state, lease });
     }
 
     /// Whether nothing is owed.

@@ -83,6 +83,7 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
         Err(outcomes) if urgent || request.max_wait_ms <= 0 => Reply::Now(work.answer(broker, outcomes)),
         Err(_too_little) => {
             let broker = Arc::clone(broker);
+            let work = InWork { context: work.context.detached(), ..work };
             Reply::Later(Box::pin(async move {
                 let outcomes = work.fetch.wait_and_read(&broker.clock).await;
                 work.answer(&broker, outcomes)

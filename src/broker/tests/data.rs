@@ -8,6 +8,7 @@ use crate::base::ProducerEpoch;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::broker::context::Answer;
+use crate::broker::context::Reply;
 use crate::protocol::versions;
 use crate::record::BatchBuilder;
 use crate::record::Codec;
@@ -37,6 +38,7 @@ use kafka_protocol::messages::produce_request::PartitionProduceData;
 use kafka_protocol::messages::produce_request::TopicProduceData;
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 use kafka_protocol::protocol::StrBytes;
+use std::sync::Arc;
 use uuid::Uuid;
 
 const TIME: i64 = 1_700_000_000_000;
@@ -114,6 +116,28 @@ fn fetch(bench: &Bench, version: i16, topic: &str, partitions: &[(i32, i64)]) ->
         request.session_epoch = -1;
     }
     request
+}
+
+#[tokio::test]
+async fn a_fetch_that_waits_does_not_keep_its_request_in_memory() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 1).await;
+    for version in Bench::versions(versions::FETCH) {
+        let request = fetch(&bench, version, "t", &[(0, 0)]).with_max_wait_ms(60_000);
+        let frame = Arc::new(super::frame_of(&request, version, Some("a client that has a name")));
+        let reply = bench.broker.handle(&bench.connection, Bytes::from_owner(Frame(Arc::clone(&frame))));
+        assert!(matches!(reply, Reply::Later(_)), "version {version}: {reply:?}");
+        assert_eq!(Arc::strong_count(&frame), 1, "version {version} keeps it");
+    }
+}
+
+/// A request's bytes; who holds them is counted.
+struct Frame(Arc<Bytes>);
+
+impl AsRef<[u8]> for Frame {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 fn offsets_of(response: &FetchResponse) -> Vec<(i32, Vec<i64>)> {

@@ -33,6 +33,7 @@ use kafka_protocol::messages::ResponseHeader;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::Request;
+use kafka_protocol::protocol::StrBytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -174,10 +175,16 @@ impl Bench {
 }
 
 fn frame<R: Request>(request: &R, version: i16) -> Bytes {
+    frame_of(request, version, None)
+}
+
+/// A request of a client with this id.
+fn frame_of<R: Request>(request: &R, version: i16, client_id: Option<&'static str>) -> Bytes {
     let mut frame = BytesMut::new();
     let header = RequestHeader::default()
         .with_request_api_key(R::KEY)
         .with_request_api_version(version)
+        .with_client_id(client_id.map(StrBytes::from_static_str))
         .with_correlation_id(7);
     header.encode(&mut frame, R::header_version(version)).unwrap();
     request.encode(&mut frame, version).unwrap();
