@@ -84,6 +84,8 @@ async def run(kills, seed, plant=None, topics=1.0, witness=True, tell=print):
             records = await asyncio.to_thread(check.check_with_client, load)
             assert not plant, f"the planted fault '{plant}' was not noticed"
             rolled = sum(1 for _ in broker.data.glob("*/*.log"))
+            strays = [path.name for path in broker.data.glob("*-stray")]
+            assert not strays, f"folders of deleted topics were kept: {strays}"
         except BaseException:
             keep(broker)
             raise

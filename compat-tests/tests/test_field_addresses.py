@@ -69,17 +69,22 @@ def test_without_a_host_the_machines_name_is_told_and_clients_reach_it(folder):
         node.kill()
 
 
+def with_listeners(folder, listeners):
+    """A node with these listeners, by name: where each listens, and what it tells."""
+    first = next(iter(listeners))
+    return NODE(folder, int(listeners[first][0].rpartition(":")[2]), {
+        "listeners": ",".join(f"{name}://{at}" for name, (at, _told) in listeners.items()),
+        "advertised.listeners": ",".join(f"{name}://{told}" for name, (_at, told) in listeners.items()),
+        "listener.security.protocol.map": ",".join(f"{name}:PLAINTEXT" for name in (*listeners, "CONTROLLER")),
+        "inter.broker.listener.name": first,
+    }).start()
+
+
 def test_each_of_two_listeners_gives_its_own_address_to_every_client(folder):
     inside, outside = free_port(), free_port()
-    settings = {
-        "listeners": f"INSIDE://127.0.0.1:{inside},OUTSIDE://127.0.0.2:{outside}",
-        "advertised.listeners": f"INSIDE://localhost:{inside},OUTSIDE://127.0.0.2:{outside}",
-        "listener.security.protocol.map": "INSIDE:PLAINTEXT,OUTSIDE:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "INSIDE",
-    }
-    node = NODE(folder, inside, settings).start()
+    told = {f"127.0.0.1:{inside}": f"localhost:{inside}", f"127.0.0.2:{outside}": f"127.0.0.2:{outside}"}
+    node = with_listeners(folder, dict(zip(("INSIDE", "OUTSIDE"), told.items())))
     try:
-        told = {f"127.0.0.1:{inside}": f"localhost:{inside}", f"127.0.0.2:{outside}": f"127.0.0.2:{outside}"}
         for entry, expected in told.items():
             assert listed(entry) == [expected]
             host, _, port = expected.rpartition(":")
@@ -124,13 +129,7 @@ def test_localhost_and_both_its_addresses_work_by_default(folder):
 
 def test_an_ipv6_literal_is_bound_told_without_brackets_and_used(folder):
     four, six = free_port(), free_port()
-    settings = {
-        "listeners": f"FOUR://127.0.0.1:{four},SIX://[::1]:{six}",
-        "advertised.listeners": f"FOUR://127.0.0.1:{four},SIX://[::1]:{six}",
-        "listener.security.protocol.map": "FOUR:PLAINTEXT,SIX:PLAINTEXT,CONTROLLER:PLAINTEXT",
-        "inter.broker.listener.name": "FOUR",
-    }
-    node = NODE(folder, four, settings).start()
+    node = with_listeners(folder, {"FOUR": (f"127.0.0.1:{four}",) * 2, "SIX": (f"[::1]:{six}",) * 2})
     try:
         with Connection(node, address=f"[::1]:{six}") as c:
             hosts = [(b["Host"], b["Port"]) for b in c.call("Metadata", 9, {"Topics": []})["Brokers"]]

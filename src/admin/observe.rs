@@ -24,21 +24,7 @@ pub struct Rooms {
 
 /// What is looked up without waiting for others: it may still take as long as the file systems.
 pub(super) fn process(busy: Duration, idle: Option<f64>, state: u8) -> metrics::Process {
-    let usage = process::usage();
-    metrics::Process {
-        cpu: usage.cpu,
-        started: usage.started,
-        resident: usage.resident,
-        virtual_size: usage.virtual_size,
-        threads: usage.threads,
-        open_files: usage.open_files,
-        open_files_max: usage.open_files_max,
-        disk_read: usage.disk_read,
-        disk_written: usage.disk_written,
-        busy: Some(busy),
-        idle,
-        state,
-    }
+    metrics::Process { busy: Some(busy), idle, state, ..process::usage() }
 }
 
 impl Rooms {

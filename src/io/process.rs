@@ -1,5 +1,6 @@
 //! This process as the system sees it: its end, and its limits.
 
+use crate::metrics::Process;
 use rustix::process::Resource;
 use rustix::process::Rlimit;
 use std::io;
@@ -45,31 +46,8 @@ pub fn id() -> u32 {
     std::process::id()
 }
 
-/// What this process uses. `None` for what the system does not tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
-    /// Processor time of all threads.
-    pub cpu: Option<Duration>,
-    /// Seconds from 1970 to the start of the process.
-    pub started: Option<f64>,
-    /// Bytes of memory that are resident.
-    pub resident: Option<u64>,
-    /// Bytes of address space.
-    pub virtual_size: Option<u64>,
-    /// Threads.
-    pub threads: Option<u64>,
-    /// Open files.
-    pub open_files: Option<u64>,
-    /// Files that may be open.
-    pub open_files_max: Option<u64>,
-    /// Bytes that came from disks on behalf of this process.
-    pub disk_read: Option<u64>,
-    /// Bytes that this process had written to disks.
-    pub disk_written: Option<u64>,
-}
-
-/// Looks up what this process uses, in `/proc`.
-pub fn usage() -> Usage {
+/// Looks up in `/proc` what this process uses; what only its rooms know is left empty.
+pub fn usage() -> Process {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let (stat, status, io) = (text("/proc/self/stat"), text("/proc/self/status"), text("/proc/self/io"));
     // The name of the program stands in parentheses and may hold anything; numbers begin behind it with field 3.
@@ -82,7 +60,7 @@ pub fn usage() -> Usage {
     let started = field(22)
         .zip(booted)
         .map(|(ticks, booted)| Duration::from_secs(booted).saturating_add(seconds(ticks)).as_secs_f64());
-    Usage {
+    Process {
         cpu,
         started,
         resident: number_after(&status, "VmRSS:").map(|kib| kib.saturating_mul(1024)),
@@ -96,6 +74,7 @@ pub fn usage() -> Usage {
         disk_read: number_after(&io, "read_bytes:"),
         disk_written: number_after(&io, "write_bytes:")
             .map(|written| written.saturating_sub(number_after(&io, "cancelled_write_bytes:").unwrap_or(0))),
+        ..Process::default()
     }
 }
 

@@ -374,7 +374,8 @@ impl Dirs {
     }
 
     /// Deletes the folders of topics that the cluster has deleted: the process before this one ended before it came
-    /// to that. Apache Kafka sets such folders aside for good (`LogManager.isStrayKraftReplica`).
+    /// to that. Apache Kafka sets such folders aside for good (`LogManager.isStrayKraftReplica`), because its brokers
+    /// do not hold the log that tells of the deletion.
     pub fn finish_deletions(&self, deleted: &BTreeSet<TopicId>) {
         let _changes = self.inner.changes.lock();
         for home in &self.inner.homes {
@@ -402,8 +403,9 @@ impl Dirs {
         Ok(())
     }
 
-    /// Sets a folder that the cluster does not know aside (`-stray`): it keeps its bytes and is not opened again.
-    /// A folder of the same name in another directory stays.
+    /// Sets a folder that the cluster does not know aside (`-stray`): it keeps its bytes and is not opened again. One
+    /// without any segment is deleted: the process ended while it made the partition. A folder of the same name in
+    /// another directory stays.
     ///
     /// # Errors
     /// [`Error::Io`] of the rename.
@@ -413,6 +415,11 @@ impl Dirs {
         for home in self.inner.homes.iter().filter(|home| home.directory.id == stray.directory) {
             let found = home.unopened.lock().found.get(partition).cloned();
             if let Some(found) = found {
+                if holds_no_segment(&self.inner.disk, &found.path)? {
+                    tracing::info!(%partition, "deleting the folder of a partition that was not made to its end");
+                    self.discard(home, partition, &found)?;
+                    continue;
+                }
                 let to = home.directory.path.join(layout::stray_folder_name(partition));
                 tracing::warn!(%partition, path = %to.display(), "setting a partition aside that the cluster does not know");
                 self.move_folder(home, partition, &found.path, &to)?;
@@ -838,6 +845,15 @@ fn check_topic_id(path: &Path, found: Option<TopicId>, expected: TopicId) -> Res
             expected: expected.to_string(),
         }),
     }
+}
+
+/// Whether a partition's folder is as it is before the first append: nothing but its metadata is in it.
+fn holds_no_segment(disk: &Disk, folder: &Path) -> Result<bool, Error> {
+    let entries = disk.list(folder).map_err(|error| Error::io(folder, error))?;
+    Ok(entries.iter().all(|entry| {
+        let name = entry.name.to_string_lossy();
+        !entry.is_dir && name.trim_end_matches(".tmp") == layout::PARTITION_METADATA
+    }))
 }
 
 fn write_partition_metadata(disk: &Disk, folder: &Path, topic_id: TopicId) -> Result<(), Error> {

@@ -39,4 +39,7 @@ pub use read::Reader;
 pub use replicas::Replicas;
 
 #[cfg(test)]
+pub(crate) mod testing;
+
+#[cfg(test)]
 mod tests;

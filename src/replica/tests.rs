@@ -12,39 +12,35 @@ use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::base::TopicId;
 use crate::cluster::Image;
-use crate::cluster::Publisher;
 use crate::cluster::records::ConfigRecord;
 use crate::cluster::records::PartitionChangeRecord;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::Record;
 use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::records::TopicRecord;
-use crate::config::ServerConfig;
-use crate::io::Clock;
-use crate::io::disk::Disk;
 use crate::io::task;
-use crate::io::task::Shutdown;
-use crate::log::Dirs;
-use crate::log::Threads;
 use crate::record::BatchBuilder;
 use crate::record::Codec;
 use crate::record::control::EndTransaction;
+use crate::replica::testing::LONG;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 const SECOND: Duration = Duration::from_secs(1);
-const LONG: Duration = Duration::from_secs(30);
 
 /// A node (broker 0) on a temporary folder.
 struct Node {
-    replicas: Arc<Replicas>,
-    publisher: Publisher,
-    dirs: Dirs,
-    clock: Clock,
-    shutdown: Shutdown,
+    node: testing::Node,
     folder: tempfile::TempDir,
+}
+
+impl std::ops::Deref for Node {
+    type Target = testing::Node;
+    fn deref(&self) -> &testing::Node {
+        &self.node
+    }
 }
 
 impl Node {
@@ -53,44 +49,15 @@ impl Node {
     }
 
     async fn start_on(folder: tempfile::TempDir, image: Image, settings: &[(&str, &str)]) -> Node {
-        let mut set: BTreeMap<String, String> =
-            settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let path = folder.path().to_str().unwrap().to_owned();
-        set.entry("log.dirs".to_owned()).or_insert(path);
-        set.insert("node.id".to_owned(), "0".to_owned());
-        let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
-        let (clock, shutdown) = (Clock::system(), Shutdown::new());
-        let dirs = Dirs::open(
-            Disk::system(),
-            clock.clone(),
-            shutdown.clone(),
-            config.storage.clone(),
-            Threads::Own,
-            crate::metrics::Registry::new().log(),
-        )
-        .unwrap();
-        let publisher = Publisher::new(image);
-        let replicas = Replicas::start(
-            dirs.clone(),
-            publisher.clone(),
-            config,
-            (clock.clone(), crate::metrics::Registry::new().topics()),
-            shutdown.clone(),
-        )
-        .await;
-        Node { replicas, publisher, dirs, clock, shutdown, folder }
+        let settings = [settings, &[("node.id", "0")]].concat();
+        let node = testing::Node::start(testing::config(folder.path(), &settings), image).await;
+        Node { node, folder }
     }
 
     /// Applies records to the image, publishes it, and waits until the node has acted on it.
     async fn apply(&self, records: &[Record]) {
-        let mut image = self.publisher.current().as_ref().clone();
-        for record in records {
-            image.apply(record).unwrap();
-        }
-        let end = Offset(image.offset.0 + i64::try_from(records.len()).unwrap());
-        image.advance(end, LeaderEpoch(1));
-        self.publisher.publish(image);
-        self.clock.timeout(LONG, self.replicas.applied(end)).await.unwrap();
+        let apply = |image: &mut Image| records.iter().for_each(|record| image.apply(record).unwrap());
+        self.node.change(apply).await;
     }
 
     async fn create(&self, name: &str, partitions: i32, replicas: &[i32]) -> TopicId {
@@ -116,9 +83,7 @@ impl Node {
     }
 
     async fn stop(self) -> tempfile::TempDir {
-        self.shutdown.trigger();
-        self.replicas.ended().await;
-        self.dirs.close(1);
+        self.node.end().await;
         self.folder
     }
 }

@@ -2,6 +2,7 @@
 
 use super::batches;
 use super::files::Folder;
+use super::replay;
 use super::replay::Replay;
 use super::snapshot;
 use super::store::Store;
@@ -9,6 +10,7 @@ use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::base::OffsetAndEpoch;
 use crate::base::Timestamp;
+use crate::base::TopicId;
 use crate::cluster::Error;
 use crate::cluster::controller::brokers;
 use crate::cluster::controller::command::RegisterBroker;
@@ -21,7 +23,9 @@ use crate::cluster::records::METADATA_VERSION_LATEST;
 use crate::cluster::records::Record;
 use crate::record::CheckedBatch;
 use bytes::Bytes;
+use std::collections::BTreeSet;
 use tracing::info;
+use tracing::warn;
 
 /// About how much is read at once.
 const READ_BYTES: usize = 1 << 20;
@@ -62,6 +66,25 @@ pub(super) fn read_all(folder: &Folder, store: &Store, cluster_id: &str) -> Resu
         }
     }
     Ok(replay)
+}
+
+/// Which topics the log says were deleted, from its first record on: it holds more than what came after the newest
+/// snapshot. What cannot be read any more tells nothing.
+pub(super) fn deleted(store: &Store) -> BTreeSet<TopicId> {
+    let mut deleted = BTreeSet::new();
+    let mut position = store.start();
+    while position < store.end() {
+        let read = store.read(position, READ_BYTES).and_then(|bytes| replay::removals(&bytes, &mut deleted));
+        match read {
+            Ok(Some(end)) if end > position => position = end,
+            Ok(_) => break,
+            Err(error) => {
+                warn!(offset = %position, %error, "cannot tell which topics were deleted");
+                break;
+            }
+        }
+    }
+    deleted
 }
 
 /// Begins a new epoch with this node as the leader and the broker registered and active; the image then.

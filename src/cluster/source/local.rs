@@ -85,6 +85,8 @@ pub(super) struct Storage {
     /// Whether the process before this one stopped without closing its logs. Partitions then begin a new leader
     /// epoch, so that clients notice records that went with it (KIP-320).
     pub(super) unclean: bool,
+    /// The topics that partitions on disk belong to.
+    pub(super) found: Vec<TopicId>,
 }
 
 impl Opening {
@@ -122,6 +124,7 @@ impl Local {
             log_dirs: dirs.online().into_iter().map(|id| id.0).collect(),
             folder: opening.config.storage.metadata_log_dir.join(partition.to_string()),
             unclean: dirs.previous_broker_epoch().is_none(),
+            found: dirs.found().into_iter().filter_map(|found| found.topic_id).collect(),
         };
         Local::start(opening, storage, Store::Log(log)).await
     }
@@ -130,8 +133,13 @@ impl Local {
     pub(super) async fn start(opening: Opening, storage: Storage, store: Store) -> Result<Local, Error> {
         let node = opening.node(&storage);
         let folder = Folder::new(opening.disk, storage.folder);
-        let mut replay = launch::read_all(&folder, &store, &storage.cluster_id)?;
-        let deleted = std::mem::take(&mut replay.deleted);
+        let replay = launch::read_all(&folder, &store, &storage.cluster_id)?;
+        let unknown = |id: &TopicId| *id != TopicId::METADATA && replay.image.topic_by_id(*id).is_none();
+        let mut deleted: BTreeSet<TopicId> = storage.found.into_iter().filter(unknown).collect();
+        if !deleted.is_empty() {
+            let told = launch::deleted(&store);
+            deleted.retain(|id| told.contains(id));
+        }
         let now = opening.clock.wall();
         let image = launch::activate(&folder, &store, replay, &node, now).await?;
         let random =
@@ -163,8 +171,8 @@ impl Local {
         &self.controller
     }
 
-    /// The topics whose deletion the log told of since its last snapshot, when it was opened. The process before this
-    /// one may have ended before it deleted their partitions.
+    /// The topics with partitions on disk whose deletion the log told of when it was opened: the process before this
+    /// one ended before it came to them.
     pub fn deleted(&self) -> &BTreeSet<TopicId> {
         &self.deleted
     }

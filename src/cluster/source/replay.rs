@@ -21,8 +21,6 @@ pub(super) struct Replay {
     pub(super) image: Image,
     /// The time of the last batch.
     pub(super) last_timestamp: Timestamp,
-    /// The topics whose deletion was among what was applied.
-    pub(super) deleted: BTreeSet<TopicId>,
     /// Records of a transaction that has not ended (KIP-868).
     transaction: Option<Vec<(Offset, Record)>>,
     /// Whether the batches are a snapshot's: their offsets count from 0 and mean nothing.
@@ -32,8 +30,7 @@ pub(super) struct Replay {
 impl Replay {
     /// Continues from an image.
     pub(super) fn of_log(image: Image) -> Replay {
-        let (last_timestamp, deleted) = (Timestamp(0), BTreeSet::new());
-        Replay { image, last_timestamp, deleted, transaction: None, snapshot: false }
+        Replay { image, last_timestamp: Timestamp(0), transaction: None, snapshot: false }
     }
 
     /// Begins with nothing, to read a snapshot.
@@ -110,10 +107,34 @@ impl Replay {
     }
 
     fn apply(&mut self, offset: Offset, record: &Record) -> Result<(), Error> {
-        self.image.apply(record).map_err(|error| Error::Apply { offset, error })?;
-        if let Record::RemoveTopic(removed) = record {
-            self.deleted.insert(removed.topic_id);
-        }
-        Ok(())
+        self.image.apply(record).map_err(|error| Error::Apply { offset, error })
     }
+}
+
+/// Adds the topics whose removal is among these batches; the offset behind the last whole batch.
+///
+/// # Errors
+/// As [`Replay::batches`].
+pub(super) fn removals(bytes: &Bytes, into: &mut BTreeSet<TopicId>) -> Result<Option<Offset>, Error> {
+    let mut end = None;
+    for batch in record::walk(bytes) {
+        let Ok((position, header)) = batch else { break };
+        let batch = bytes.slice(position..position.saturating_add(header.total_size()));
+        let damaged = |error: record::records::Error| {
+            Error::Log(format!("batch at offset {}: {error}", header.base_offset))
+        };
+        end = Some(Offset(header.last_offset().saturating_add(1)));
+        if header.is_control() {
+            continue;
+        }
+        for one in record::records_of(&batch, DECOMPRESSED_MAX).map_err(damaged)? {
+            let one = one.map_err(damaged)?;
+            let record = Record::decode(one.value.as_deref().unwrap_or_default())
+                .map_err(|error| Error::Record { offset: one.offset, error })?;
+            if let Record::RemoveTopic(removed) = record {
+                into.insert(removed.topic_id);
+            }
+        }
+    }
+    Ok(end)
 }

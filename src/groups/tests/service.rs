@@ -5,87 +5,49 @@ use crate::base::BrokerId;
 use crate::base::LeaderEpoch;
 use crate::base::PartitionIndex;
 use crate::cluster::Image;
-use crate::cluster::Publisher;
 use crate::cluster::records::PartitionChangeRecord;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::records::TopicRecord;
-use crate::config::ServerConfig;
 use crate::groups::Running;
 use crate::groups::Service;
 use crate::groups::service::TOPIC;
-use crate::io::Clock;
-use crate::io::Shutdown;
-use crate::io::disk::Disk;
-use crate::log::Dirs;
-use crate::log::Threads;
-use crate::replica::Replicas;
+use crate::replica::testing;
+use crate::replica::testing::LONG;
 use uuid::Uuid;
 
 const NODE: BrokerId = BrokerId(1);
-const LONG: Duration = Duration::from_secs(30);
 
 /// A broker without connections.
 struct Node {
+    node: testing::Node,
     service: Service,
     running: Running,
-    replicas: Arc<Replicas>,
-    publisher: Publisher,
-    dirs: Dirs,
-    clock: Clock,
-    shutdown: Shutdown,
+}
+
+impl std::ops::Deref for Node {
+    type Target = testing::Node;
+    fn deref(&self) -> &testing::Node {
+        &self.node
+    }
 }
 
 impl Node {
     async fn start(folder: &tempfile::TempDir, image: Image) -> Node {
-        let set = [
-            ("log.dirs", folder.path().to_str().unwrap()),
-            ("node.id", "1"),
-            ("group.initial.rebalance.delay.ms", "0"),
-        ];
-        let set: BTreeMap<String, String> =
-            set.into_iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        let config = Arc::new(ServerConfig::new(&set, "localhost").unwrap());
-        let (clock, shutdown) = (Clock::system(), Shutdown::new());
-        let dirs = Dirs::open(
-            Disk::system(),
-            clock.clone(),
-            shutdown.clone(),
-            config.storage.clone(),
-            Threads::Own,
-            crate::metrics::Registry::new().log(),
-        )
-        .unwrap();
-        let publisher = Publisher::new(image);
-        let service = Service::new(&config, publisher.clone(), clock.clone());
-        let replicas = Replicas::start(
-            dirs.clone(),
-            publisher.clone(),
-            config,
-            (clock.clone(), crate::metrics::Registry::new().topics()),
-            shutdown.clone(),
-        )
-        .await;
-        let running = Running::start(&service, replicas.clone(), clock.clone(), LONG, &shutdown);
-        Node { service, running, replicas, publisher, dirs, clock, shutdown }
-    }
-
-    /// Publishes a changed image and waits until the partitions follow it.
-    async fn change(&self, change: impl FnOnce(&mut Image)) {
-        let mut image = self.publisher.current().as_ref().clone();
-        change(&mut image);
-        let end = Offset(image.offset.0 + 1);
-        image.advance(end, LeaderEpoch(1));
-        self.publisher.publish(image);
-        self.clock.timeout(LONG, self.replicas.applied(end)).await.unwrap();
+        let settings = [("node.id", "1"), ("group.initial.rebalance.delay.ms", "0")];
+        let config = testing::config(folder.path(), &settings);
+        let node = testing::Node::start(Arc::clone(&config), image).await;
+        let service = Service::new(&config, node.publisher.clone(), node.clock.clone());
+        let replicas = Arc::clone(&node.replicas);
+        let running = Running::start(&service, replicas, node.clock.clone(), LONG, &node.shutdown);
+        Node { node, service, running }
     }
 
     async fn stop(self) -> Image {
-        self.shutdown.trigger();
+        self.node.shutdown.trigger();
         self.running.ended().await;
-        self.replicas.ended().await;
-        self.dirs.close(1);
-        self.publisher.current().as_ref().clone()
+        self.node.end().await;
+        self.node.publisher.current().as_ref().clone()
     }
 
     async fn fetch(&self) -> Result<i64, ErrorCode> {

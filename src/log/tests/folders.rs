@@ -85,6 +85,31 @@ fn a_deletion_that_the_last_process_did_not_come_to_is_finished() {
 }
 
 #[test]
+fn a_folder_that_was_not_made_to_its_end_is_not_kept_as_a_stray() {
+    let bench = Bench::new();
+    drop(bench.open());
+    for (index, file) in
+        [(0, None), (1, Some("partition.metadata.tmp")), (2, Some("00000000000000000000.log"))]
+    {
+        let path = bench.path().join(format!("topic-{index}"));
+        std::fs::create_dir(&path).unwrap();
+        if let Some(file) = file {
+            std::fs::write(path.join(file), b"").unwrap();
+        }
+    }
+    let dirs = bench.open();
+    for found in dirs.found() {
+        dirs.set_aside(&found).unwrap();
+    }
+    dirs.drive();
+    let left: Vec<String> =
+        names(&bench.path()).into_iter().filter(|name| name.starts_with("topic-")).collect();
+    assert_eq!(left.len(), 1, "{left:?}");
+    assert!(left[0].starts_with("topic-2.") && left[0].ends_with("-stray"), "{left:?}");
+    dirs.close(-1);
+}
+
+#[test]
 fn two_folders_of_one_partition_are_refused() {
     let mut bench = Bench::new();
     let (one, two) = (bench.folder.path().join("a"), bench.folder.path().join("b"));

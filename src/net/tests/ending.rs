@@ -6,6 +6,7 @@ use crate::io::net::Stream;
 use crate::io::sim::SimClock;
 use crate::net::connection::Life;
 use crate::net::tests::CLOSE;
+use crate::net::tests::Client;
 use crate::net::tests::Fake;
 use crate::net::tests::OTHER;
 use crate::net::tests::PRODUCE;
@@ -127,14 +128,20 @@ async fn close_by_time(clock: &SimClock, stream: &mut Stream) -> Duration {
     }
 }
 
-#[tokio::test]
-async fn an_idle_connection_is_closed_but_not_while_a_request_is_in_flight() {
+/// A world on simulated time whose first request is held back, with the client that sent it.
+async fn with_request_in_flight(settings: &[(&str, &str)]) -> (SimClock, World, Client) {
     let clock = SimClock::new();
-    let world = World::start_with(&[("connections.max.idle.ms", "5000")], Clock::Sim(clock.clone())).await;
+    let world = World::start_with(settings, Clock::Sim(clock.clone())).await;
     world.fake.hold(&[1]);
     let mut client = world.connect().await;
     client.send(request(OTHER, 1, b"")).await;
     world.fake.until_seen(1).await;
+    (clock, world, client)
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_closed_but_not_while_a_request_is_in_flight() {
+    let (clock, world, mut client) = with_request_in_flight(&[("connections.max.idle.ms", "5000")]).await;
     for _ in 0..100 {
         clock.advance(Duration::from_millis(500));
         tokio::task::yield_now().await;
@@ -148,12 +155,7 @@ async fn an_idle_connection_is_closed_but_not_while_a_request_is_in_flight() {
 
 #[tokio::test]
 async fn a_peer_that_leaves_while_its_request_is_in_flight_is_not_kept_for_long() {
-    let clock = SimClock::new();
-    let world = World::start_with(&[], Clock::Sim(clock.clone())).await;
-    world.fake.hold(&[1]);
-    let mut client = world.connect().await;
-    client.send(request(OTHER, 1, b"")).await;
-    world.fake.until_seen(1).await;
+    let (clock, world, client) = with_request_in_flight(&[]).await;
     drop(client);
     let mut waited = Duration::ZERO;
     while world.listener().connections.get() > 0 {
@@ -199,12 +201,7 @@ async fn shutdown_finishes_what_is_in_flight_and_takes_nothing_new() {
 
 #[tokio::test]
 async fn requests_that_do_not_end_are_broken_off_at_shutdown() {
-    let clock = SimClock::new();
-    let world = World::start_with(&[], Clock::Sim(clock.clone())).await;
-    world.fake.hold(&[1]);
-    let mut client = world.connect().await;
-    client.send(request(OTHER, 1, b"")).await;
-    world.fake.until_seen(1).await;
+    let (clock, world, mut client) = with_request_in_flight(&[]).await;
     world.shutdown.trigger();
     let waited = close_by_time(&clock, &mut client.stream).await;
     assert!(waited <= Duration::from_secs(5), "{waited:?}");

@@ -47,6 +47,8 @@ struct World {
     disk: Disk,
     clock: SimClock,
     config: Arc<ServerConfig>,
+    /// The topics of partitions that lie on disk.
+    found: Vec<TopicId>,
 }
 
 impl World {
@@ -56,7 +58,7 @@ impl World {
         disk.create_dir_all(&folder()).unwrap();
         let set = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
-        World { memory: Arc::default(), disk, clock, config }
+        World { memory: Arc::default(), disk, clock, config, found: Vec::new() }
     }
 
     async fn try_start(&self, unclean: bool) -> Result<(Local, Shutdown), Error> {
@@ -73,6 +75,7 @@ impl World {
             log_dirs: vec![Uuid::from_u128(100)],
             folder: folder(),
             unclean,
+            found: self.found.clone(),
         };
         let local = Local::start(opening, storage, Store::Memory(Arc::clone(&self.memory))).await?;
         Ok((local, shutdown))
@@ -166,14 +169,16 @@ async fn only_an_unclean_stop_begins_new_leader_epochs() {
 
 #[tokio::test]
 async fn a_start_knows_which_topics_the_log_tells_were_deleted() {
-    let world = World::new(&[]);
+    let mut world = World::new(&[("metadata.log.max.record.bytes.between.snapshots", "1")]);
     let (local, shutdown) = world.start(false).await;
     assert!(create(&local, "gone", 1).await && create(&local, "kept", 1).await);
-    let id = local.publisher().current().topic("gone").unwrap().id;
+    let [id, kept] = ["gone", "kept"].map(|name| local.publisher().current().topic(name).unwrap().id);
     let topics = vec![TopicToDelete { name: Some("gone".to_owned()), id: TopicId::ZERO }];
     local.controller().delete_topics(topics).await.unwrap();
     assert!(local.deleted().is_empty(), "nothing was deleted before it was opened");
     stop(local, shutdown).await;
+    assert!(!world.snapshots().is_empty(), "the image of the next start has no trace of the deletion");
+    world.found = vec![id, kept, TopicId::random_from(crate::io::random::uuid), TopicId::METADATA];
     let (local, _shutdown) = world.start(true).await;
     assert_eq!(*local.deleted(), BTreeSet::from([id]));
 }
