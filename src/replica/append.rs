@@ -24,6 +24,11 @@ pub use crate::log::Origin;
 /// local write is not subject to it at all.
 const LOCAL_WAIT_MIN: Duration = Duration::from_secs(10);
 
+/// How long from `now` on this node's own disk is waited for, for a client that waits until `deadline`.
+pub fn disk_patience(deadline: Instant, now: Instant) -> Duration {
+    deadline.since(now).max(LOCAL_WAIT_MIN)
+}
+
 /// Which replicas must have the records before an append counts (`acks`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acks {
@@ -273,13 +278,22 @@ impl PendingAppend {
     /// REQUEST_TIMED_OUT after `deadline`, NOT_ENOUGH_REPLICAS_AFTER_APPEND, NOT_LEADER_OR_FOLLOWER when the
     /// leadership went meanwhile, and KAFKA_STORAGE_ERROR.
     pub async fn done(&self, deadline: Instant) -> Result<AppendInfo, Error> {
+        let now = self.partition.shared.clock.now();
+        self.done_by(deadline, now.plus(disk_patience(deadline, now))).await
+    }
+
+    /// As [`PendingAppend::done`], with the end of this node's own disk's time: for several appends that are waited
+    /// for one after the other, and run out together.
+    ///
+    /// # Errors
+    /// As [`PendingAppend::done`].
+    pub async fn done_by(&self, deadline: Instant, disk_deadline: Instant) -> Result<AppendInfo, Error> {
         let clock = &self.partition.shared.clock;
-        let local_deadline = deadline.max(clock.now().plus(LOCAL_WAIT_MIN));
         let log = &self.partition.log;
         let local = async {
             if self.sync { log.synced(&self.appended).await } else { log.written(&self.appended).await }
         };
-        match clock.timeout(local_deadline.since(clock.now()), local).await {
+        match clock.timeout(disk_deadline.since(clock.now()), local).await {
             Some(outcome) => outcome?,
             None => return Err(Error::RequestTimedOut),
         }

@@ -23,6 +23,7 @@ pub use append::Acks;
 pub use append::AppendInfo;
 pub use append::Origin;
 pub use append::PendingAppend;
+pub use append::disk_patience;
 pub use error::Error;
 pub use fetch::Fetch;
 pub use fetch::FetchLimits;

@@ -14,6 +14,7 @@ use crate::broker::data::leader::Topic;
 use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
 use crate::cluster::image::is_internal;
+use crate::io::Clock;
 use crate::protocol::produce;
 use crate::protocol::produce::PartitionAnswer;
 use crate::protocol::produce::RecordError;
@@ -90,29 +91,40 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     }
     repeats::keep_last(&mut request.topics);
     let version = context.version();
+    let refusal = refuse_all(&request);
     if has_room(broker, &request, version) {
-        return first_stage(broker, context, request, began);
+        return first_stage(broker, context, request, (began, refusal));
     }
     broker.metrics.produce_waits.inc();
     // The disk is behind: this connection waits, and takes no further request, until there is room.
     let broker = Arc::clone(broker);
     Reply::Later(Box::pin(async move {
-        wait_for_room(&broker, &request, version).await;
-        match first_stage(&broker, context, request, began) {
+        let patience = replica::disk_patience(deadline(&request, began), began);
+        let room = broker.clock.timeout(patience, wait_for_room(&broker, &request, version)).await;
+        let refusal = refusal.or_else(|| room.is_none().then_some(ErrorCode::RequestTimedOut));
+        match first_stage(&broker, context, request, (began, refusal)) {
             Reply::Now(answer) => answer,
             Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
         }
     }))
 }
 
-fn first_stage(broker: &Arc<Broker>, context: Context, request: Request, began: Instant) -> Reply {
-    let timeout = Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0));
-    let acks = Acks::from_number(request.acks);
+fn deadline(request: &Request, began: Instant) -> Instant {
+    began.plus(Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0)))
+}
+
+/// Appends, unless everything is refused.
+fn first_stage(
+    broker: &Arc<Broker>,
+    context: Context,
+    request: Request,
+    (began, refusal): (Instant, Option<ErrorCode>),
+) -> Reply {
     let mut staged = Staged {
-        acks,
+        acks: Acks::from_number(request.acks),
         began,
-        deadline: began.plus(timeout),
-        topics: append_all(broker, &context, request),
+        deadline: deadline(&request, began),
+        topics: append_all(broker, &context, request, refusal),
         context,
     };
     if staged.settle() {
@@ -120,14 +132,18 @@ fn first_stage(broker: &Arc<Broker>, context: Context, request: Request, began: 
     }
     let broker = Arc::clone(broker);
     Reply::Pipelined(Box::pin(async move {
-        staged.wait().await;
+        staged.wait(&broker.clock).await;
         staged.answer(&broker)
     }))
 }
 
 /// Appends what can be appended; the outcome of each partition stands in its topic's list.
-fn append_all(broker: &Broker, context: &Context, request: Request) -> Vec<(produce::Topic, Vec<Outcome>)> {
-    let refusal = refuse_all(&request);
+fn append_all(
+    broker: &Broker,
+    context: &Context,
+    request: Request,
+    refusal: Option<ErrorCode>,
+) -> Vec<(produce::Topic, Vec<Outcome>)> {
     let Request { acks, topics, .. } = request;
     let acks = Acks::from_number(acks).unwrap_or(Acks::None);
     let mut outcomes = Vec::with_capacity(topics.len());
@@ -255,11 +271,13 @@ impl Staged {
     }
 
     /// Waits for every promise. They run out at the same moment, so one after the other takes no longer.
-    async fn wait(&mut self) {
+    async fn wait(&mut self, clock: &Clock) {
+        let now = clock.now();
+        let disk_deadline = now.plus(replica::disk_patience(self.deadline, now));
         for (topic, outcomes) in &mut self.topics {
             for outcome in outcomes {
                 let Outcome::Appended(pending) = outcome else { continue };
-                let promise = pending.done(self.deadline).await;
+                let promise = pending.done_by(self.deadline, disk_deadline).await;
                 *outcome = match promise {
                     Ok(info) => Outcome::Done(info),
                     Err(error) => {

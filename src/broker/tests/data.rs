@@ -9,6 +9,9 @@ use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::broker::context::Answer;
 use crate::broker::context::Reply;
+use crate::io::Clock;
+use crate::io::sim::SimClock;
+use crate::log::Threads;
 use crate::protocol::versions;
 use crate::record::BatchBuilder;
 use crate::record::Codec;
@@ -39,6 +42,8 @@ use kafka_protocol::messages::produce_request::TopicProduceData;
 use kafka_protocol::messages::produce_response::PartitionProduceResponse;
 use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 use uuid::Uuid;
 
 const TIME: i64 = 1_700_000_000_000;
@@ -116,6 +121,65 @@ fn fetch(bench: &Bench, version: i16, topic: &str, partitions: &[(i32, i64)]) ->
         request.session_epoch = -1;
     }
     request
+}
+
+#[tokio::test]
+async fn a_produce_that_finds_no_room_is_refused_when_its_time_is_up_and_not_stored_later() {
+    let time = SimClock::new();
+    let lines = vec![("message.max.bytes".to_owned(), "10000000".to_owned())];
+    // The disk's task runs only when this one waits.
+    let outside = (Clock::Sim(time.clone()), Threads::Tasks);
+    let bench = Bench::start_with(tempfile::tempdir().unwrap(), lines, outside).await;
+    create(&bench, "t", 1).await;
+    let request = produce(&bench, 12, "t", 0, batch(&["x".repeat(8 << 20).as_str()]));
+    let mut stored = Vec::new();
+    let mut late = loop {
+        match bench.broker.handle(&bench.connection, super::frame(&request, 12)) {
+            Reply::Pipelined(pending) => stored.push(pending),
+            Reply::Later(pending) => break pending,
+            Reply::Now(answer) => panic!("{answer:?}"),
+        }
+        assert!(stored.len() < 20, "there is always room");
+    };
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(late.as_mut().poll(&mut context).is_pending());
+    time.advance(Duration::from_secs(29));
+    assert!(late.as_mut().poll(&mut context).is_pending());
+    time.advance(Duration::from_secs(1));
+    let Poll::Ready(answer) = late.as_mut().poll(&mut context) else { panic!("it waits on") };
+    let error = |answer: Answer| {
+        Bench::read::<ProduceRequest>(answer, 12).responses[0].partition_responses[0].error_code
+    };
+    assert_eq!(error(answer), ErrorCode::RequestTimedOut.code());
+    let count = i64::try_from(stored.len()).unwrap();
+    for pending in stored {
+        assert_eq!(error(pending.await), 0, "what was appended is stored all the same");
+    }
+    let partition = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
+    assert_eq!(partition.log_end_offset().0, count);
+}
+
+#[tokio::test]
+async fn a_disk_that_stands_still_lets_all_partitions_of_a_request_run_out_at_once() {
+    let time = SimClock::new();
+    let outside = (Clock::Sim(time.clone()), Threads::Tasks);
+    let bench = Bench::start_with(tempfile::tempdir().unwrap(), Vec::new(), outside).await;
+    create(&bench, "t", 4).await;
+    let mut request = produce(&bench, 12, "t", 0, batch(&["a"]));
+    let partitions = &mut request.topic_data[0].partition_data;
+    for index in 1..4 {
+        partitions.push(partitions[0].clone().with_index(index));
+    }
+    let reply = bench.broker.handle(&bench.connection, super::frame(&request, 12));
+    let Reply::Pipelined(mut pending) = reply else { panic!("{reply:?}") };
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(pending.as_mut().poll(&mut context).is_pending());
+    time.advance(Duration::from_secs(30));
+    let Poll::Ready(answer) = pending.as_mut().poll(&mut context) else { panic!("it waits on") };
+    let answer = Bench::read::<ProduceRequest>(answer, 12);
+    let codes: Vec<i16> =
+        answer.responses[0].partition_responses.iter().map(|partition| partition.error_code).collect();
+    assert_eq!(codes, [ErrorCode::RequestTimedOut.code(); 4]);
 }
 
 #[tokio::test]

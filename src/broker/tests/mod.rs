@@ -57,17 +57,25 @@ impl Bench {
     }
 
     async fn start(folder: tempfile::TempDir, lines: Vec<(String, String)>) -> Bench {
+        Bench::start_with(folder, lines, (Clock::system(), Threads::Own)).await
+    }
+
+    async fn start_with(
+        folder: tempfile::TempDir,
+        lines: Vec<(String, String)>,
+        (clock, threads): (Clock, Threads),
+    ) -> Bench {
         let mut set: BTreeMap<String, String> = lines.iter().cloned().collect();
         set.insert("log.dirs".to_owned(), folder.path().join("data").to_str().unwrap().to_owned());
         set.entry("node.id".to_owned()).or_insert_with(|| "1".to_owned());
         let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
-        let (disk, clock, shutdown) = (Disk::system(), Clock::system(), Shutdown::new());
+        let (disk, shutdown) = (Disk::system(), Shutdown::new());
         let dirs = Dirs::open(
             disk.clone(),
             clock.clone(),
             shutdown.clone(),
             config.storage.clone(),
-            Threads::Own,
+            threads,
             crate::metrics::Registry::new().log(),
         )
         .unwrap();
@@ -123,16 +131,7 @@ impl Bench {
 
     /// The answer to a request of this version.
     pub(super) async fn ask<R: Request>(&self, request: &R, version: i16) -> R::Response {
-        let mut answer = self.raw(frame(request, version)).await;
-        let header = ResponseHeader::decode(
-            &mut answer,
-            <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version),
-        )
-        .unwrap();
-        assert_eq!(header.correlation_id, 7);
-        let response = R::Response::decode(&mut answer, version).unwrap();
-        assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);
-        response
+        Bench::read::<R>(self.outcome(request, version).await, version)
     }
 
     /// What becomes of a request of this version, answer or not.
@@ -143,28 +142,16 @@ impl Bench {
         }
     }
 
-    async fn raw(&self, frame: Bytes) -> Bytes {
-        let answer = match self.broker.handle(&self.connection, frame) {
-            Reply::Now(answer) => answer,
-            Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
-        };
-        let response = match answer {
-            Answer::Send(response) => response,
-            Answer::Silent => panic!("no answer"),
-            Answer::Close(reason) => panic!("closed: {reason}"),
-        };
-        let mut bytes = BytesMut::new();
-        for part in response.parts {
-            match part {
-                Part::Bytes(part) => bytes.put(part),
-                Part::File(slice) => {
-                    let mut read = vec![0; usize::try_from(slice.length).unwrap()];
-                    slice.file.read_exact_at(&mut read, slice.position).unwrap();
-                    bytes.put(read.as_slice());
-                }
-            }
-        }
-        bytes.freeze().slice(4..)
+    /// Decodes an answer.
+    pub(super) fn read<R: Request>(answer: Answer, version: i16) -> R::Response {
+        let mut answer = bytes_of(answer);
+        let header_version =
+            <R::Response as kafka_protocol::protocol::HeaderVersion>::header_version(version);
+        let header = ResponseHeader::decode(&mut answer, header_version).unwrap();
+        assert_eq!(header.correlation_id, 7);
+        let response = R::Response::decode(&mut answer, version).unwrap();
+        assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);
+        response
     }
 
     /// Every version of an API that is offered.
@@ -172,6 +159,27 @@ impl Bench {
         let api = versions::api(key).unwrap();
         api.min..=api.max
     }
+}
+
+/// An answer without its length.
+fn bytes_of(answer: Answer) -> Bytes {
+    let response = match answer {
+        Answer::Send(response) => response,
+        Answer::Silent => panic!("no answer"),
+        Answer::Close(reason) => panic!("closed: {reason}"),
+    };
+    let mut bytes = BytesMut::new();
+    for part in response.parts {
+        match part {
+            Part::Bytes(part) => bytes.put(part),
+            Part::File(slice) => {
+                let mut read = vec![0; usize::try_from(slice.length).unwrap()];
+                slice.file.read_exact_at(&mut read, slice.position).unwrap();
+                bytes.put(read.as_slice());
+            }
+        }
+    }
+    bytes.freeze().slice(4..)
 }
 
 fn frame<R: Request>(request: &R, version: i16) -> Bytes {
