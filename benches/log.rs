@@ -61,7 +61,7 @@ fn open(folder: &Path) -> (Dirs, Arc<Log>) {
 fn lookup(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");
     let (_dirs, log) = open(folder.path());
-    let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client };
+    let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client, hold: false };
     let count = 100_000;
     let batch = batch(940);
     for _ in 0..count {

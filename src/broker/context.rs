@@ -3,12 +3,15 @@
 use crate::config::SecurityProtocol;
 use crate::protocol::RequestHeader;
 use crate::protocol::Response;
+use crate::replica::Partition;
 use kafka_protocol::protocol::StrBytes;
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::OnceLock;
 
 /// A client's connection, as far as handlers care.
@@ -21,6 +24,7 @@ pub struct Connection {
     /// The other side.
     pub peer: SocketAddr,
     software: OnceLock<Software>,
+    held: Mutex<Vec<Arc<Partition>>>,
 }
 
 /// What a client says it is (KIP-511); checked for form, not for truth.
@@ -35,7 +39,27 @@ pub struct Software {
 impl Connection {
     /// A connection just accepted.
     pub fn new(listener: impl Into<String>, protocol: SecurityProtocol, peer: SocketAddr) -> Connection {
-        Connection { listener: listener.into(), protocol, peer, software: OnceLock::new() }
+        Connection {
+            listener: listener.into(),
+            protocol,
+            peer,
+            software: OnceLock::new(),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Keeps a partition with appends that are not written before the end of the burst.
+    pub(super) fn hold(&self, partition: &Arc<Partition>) {
+        let mut held = self.held.lock();
+        if !held.iter().any(|other| Arc::ptr_eq(other, partition)) {
+            held.push(Arc::clone(partition));
+        }
+    }
+
+    /// Writes what was held.
+    pub(super) fn write_held(&self) {
+        let held = std::mem::take(&mut *self.held.lock());
+        held.iter().for_each(|partition| partition.write_held());
     }
 
     /// What the client's ApiVersions request said it is; `None` before that.
@@ -55,7 +79,9 @@ pub struct Context {
     /// Key, version, correlation id, client id.
     pub header: RequestHeader,
     /// The connection.
-    pub connection: std::sync::Arc<Connection>,
+    pub connection: Arc<Connection>,
+    /// The connection's next request is here already.
+    pub followed: bool,
 }
 
 impl Context {

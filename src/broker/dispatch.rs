@@ -120,8 +120,10 @@ pub(super) fn is_offered(key: i16) -> bool {
 }
 
 impl Broker {
-    /// Handles one request. Never waits and never fails: what is wrong with the frame is in the answer.
-    pub fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
+    /// Handles one request. Never waits and never fails: what is wrong with the frame is in the answer. With
+    /// `followed` the connection's next request is here already: records may be held back, to be written with those
+    /// of the next. After one or several calls comes [`Broker::write_held`], before any reply is waited for.
+    pub fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes, followed: bool) -> Reply {
         let (began, length) = (self.clock.now(), frame.len());
         let mut body = frame;
         let header = match header::parse(&mut body) {
@@ -134,7 +136,7 @@ impl Broker {
         if let Some(request) = self.measured(header.api_key) {
             request.sizes.sized(length);
         }
-        let context = Context { header, connection: Arc::clone(connection) };
+        let context = Context { header, connection: Arc::clone(connection), followed };
         match handler {
             Handler::Now(handle) => {
                 let answer = answer(&context.header, handle(self, &context, body));
@@ -151,6 +153,11 @@ impl Broker {
             }
             Handler::Staged(handle) => handle(self, context, body),
         }
+    }
+
+    /// Writes what the connection's requests so far have held back.
+    pub fn write_held(&self, connection: &Connection) {
+        connection.write_held();
     }
 
     /// ApiVersions at a version we do not know is the one request that gets an answer all the same (KIP-511).

@@ -31,6 +31,9 @@ pub struct Append {
     pub sync: bool,
     /// Who appends.
     pub origin: Origin,
+    /// Whether more follows at once: unless it must be synced, the batch is only queued, and whoever appends calls
+    /// [`Log::write_held`] before it does anything else that can wait.
+    pub hold: bool,
 }
 
 /// Where a batch went. Hand it to [`Log::written`] or [`Log::synced`].
@@ -86,12 +89,26 @@ impl Log {
             return Ok(self.duplicate(&mut core, how, (base, end), timestamp));
         }
         let appended = self.enqueue(&mut core, &batch, marker, how)?;
-        let round = self.choose_writer(&mut core, how.sync || appended.flush);
+        let sync = how.sync || appended.flush;
+        let round = if how.hold && !sync { None } else { self.choose_writer(&mut core, sync) };
         drop(core);
         if let Some(round) = round {
             self.write_rounds(round);
         }
         Ok(appended)
+    }
+
+    /// Writes what was appended with [`Append::hold`], unless somebody else has or does.
+    pub fn write_held(&self) {
+        let mut core = self.core.lock();
+        if core.queue.is_empty() || core.closed {
+            return;
+        }
+        let round = self.choose_writer(&mut core, false);
+        drop(core);
+        if let Some(round) = round {
+            self.write_rounds(round);
+        }
     }
 
     fn duplicate(

@@ -178,8 +178,17 @@ impl<H: Handler> Life<H> {
         }
     }
 
-    /// Hands over every request that is here and whose turn it is.
+    /// Hands over every request that is here and whose turn it is, and has their records written.
     fn take_requests(&mut self) -> Result<(), crate::protocol::frame::Error> {
+        let mut held = false;
+        let outcome = self.take_burst(&mut held);
+        if held {
+            self.service.handler.write_held(&self.connection);
+        }
+        outcome
+    }
+
+    fn take_burst(&mut self, held: &mut bool) -> Result<(), crate::protocol::frame::Error> {
         while self.owed.may_take_more() {
             match self.reader.next_key()? {
                 None => break,
@@ -190,8 +199,10 @@ impl<H: Handler> Life<H> {
             let Some((frame, charge)) = self.reader.next(&self.service.budget)? else { break };
             self.metrics.requests.inc();
             self.metrics.received_bytes.inc_by(wide(frame.len().saturating_add(4)));
+            let followed = matches!(self.reader.next_key(), Ok(Some(versions::PRODUCE)));
+            *held |= followed;
             let (frame, lease) = charge.tie_to(frame);
-            let reply = self.service.handler.handle(&self.connection, frame);
+            let reply = self.service.handler.handle(&self.connection, frame, followed);
             self.owed.push(reply, lease);
         }
         Ok(())

@@ -27,12 +27,19 @@ use std::sync::Arc;
 /// Who answers the requests: the broker, or a test's stand-in.
 pub trait Handler: Send + Sync + 'static {
     /// Takes one request, a whole frame without its length. See [`Broker::handle`].
-    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply;
+    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes, followed: bool) -> Reply;
+
+    /// No further request follows at once. See [`Broker::write_held`].
+    fn write_held(&self, connection: &Connection);
 }
 
 impl Handler for Broker {
-    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
-        Broker::handle(self, connection, frame)
+    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes, followed: bool) -> Reply {
+        Broker::handle(self, connection, frame, followed)
+    }
+
+    fn write_held(&self, connection: &Connection) {
+        Broker::write_held(self, connection);
     }
 }
 

@@ -42,6 +42,8 @@ struct Fake {
     held: watch::Sender<BTreeSet<i32>>,
     /// What follows the correlation id in an answer.
     parts: Mutex<BTreeMap<i32, Vec<Part>>>,
+    /// How many requests had come whenever held records were written.
+    written: Mutex<Vec<usize>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,10 +52,12 @@ struct Seen {
     /// Earlier requests that were held back at that moment.
     before: Vec<i32>,
     bytes: usize,
+    /// Its records may be written with those of the next.
+    followed: bool,
 }
 
 impl Handler for Fake {
-    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes) -> Reply {
+    fn handle(self: &Arc<Self>, connection: &Arc<Connection>, frame: Bytes, followed: bool) -> Reply {
         assert_eq!(connection.listener, "PLAINTEXT");
         let key = i16::from_be_bytes(frame[..2].try_into().unwrap());
         let id = i32::from_be_bytes(frame[4..8].try_into().unwrap());
@@ -61,7 +65,7 @@ impl Handler for Fake {
             let held = self.held.borrow();
             let before =
                 seen.iter().map(|earlier| earlier.id).filter(|earlier| held.contains(earlier)).collect();
-            seen.push(Seen { id, before, bytes: frame.len() });
+            seen.push(Seen { id, before, bytes: frame.len(), followed });
         });
         let answer = match key {
             SILENT => Answer::Silent,
@@ -77,6 +81,11 @@ impl Handler for Fake {
             answer
         });
         if key == PRODUCE { Reply::Pipelined(pending) } else { Reply::Later(pending) }
+    }
+
+    fn write_held(&self, _connection: &Connection) {
+        let seen = self.seen.borrow().len();
+        self.written.lock().push(seen);
     }
 }
 
@@ -137,6 +146,7 @@ impl World {
             seen: watch::Sender::new(Vec::new()),
             held: watch::Sender::new(BTreeSet::new()),
             parts: Mutex::new(BTreeMap::new()),
+            written: Mutex::default(),
         });
         let registry = Registry::new();
         let shutdown = Shutdown::new();

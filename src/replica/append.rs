@@ -90,11 +90,36 @@ impl Partition {
         acks: Acks,
         origin: Origin,
     ) -> Result<PendingAppend, Error> {
+        self.append_or_hold(records, acks, origin, false)
+    }
+
+    /// As [`Partition::append`] for a client whose next request is here already: the batch gets its place, and
+    /// [`Partition::write_held`] must be called before anything is waited for.
+    ///
+    /// # Errors
+    /// As [`Partition::append`].
+    pub fn append_held(self: &Arc<Self>, records: Bytes, acks: Acks) -> Result<PendingAppend, Error> {
+        self.append_or_hold(records, acks, Origin::Client, true)
+    }
+
+    /// Writes what [`Partition::append_held`] left.
+    pub fn write_held(&self) {
+        self.log.write_held();
+        self.written();
+    }
+
+    fn append_or_hold(
+        self: &Arc<Self>,
+        records: Bytes,
+        acks: Acks,
+        origin: Origin,
+        hold: bool,
+    ) -> Result<PendingAppend, Error> {
         self.traffic.batch_came();
         let bytes = records.len();
         let outcome = self.check(records, origin).and_then(|batch| {
             let count = batch.header().record_count;
-            Ok((self.append_checked(batch, acks, origin, None)?, count))
+            Ok((self.append_checked(batch, acks, (origin, hold), None)?, count))
         });
         self.count(bytes, outcome)
     }
@@ -151,7 +176,7 @@ impl Partition {
     ) -> Result<PendingAppend, Error> {
         self.traffic.batch_came();
         let (bytes, records) = (batch.bytes().len(), batch.header().record_count);
-        let outcome = self.append_checked(batch, acks, origin, epoch);
+        let outcome = self.append_checked(batch, acks, (origin, false), epoch);
         self.count(bytes, outcome.map(|pending| (pending, records)))
     }
 
@@ -159,7 +184,7 @@ impl Partition {
         self: &Arc<Self>,
         batch: CheckedBatch,
         acks: Acks,
-        origin: Origin,
+        (origin, hold): (Origin, bool),
         epoch: Option<LeaderEpoch>,
     ) -> Result<PendingAppend, Error> {
         if origin == Origin::Client && batch.header().is_transactional() {
@@ -176,7 +201,7 @@ impl Partition {
             }
         }
         let sync = acks == Acks::All && self.syncs(&leader);
-        let how = log::Append { epoch: leader.epoch, sync, origin };
+        let how = log::Append { epoch: leader.epoch, sync, origin, hold };
         let appended = self.log.append(batch, how)?;
         self.grown(&leader);
         let epoch = leader.epoch;

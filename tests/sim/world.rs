@@ -158,7 +158,7 @@ impl World {
             builder.push(None, Some(&content), &[], now);
         }
         let batch = builder.producer(ProducerId(7), ProducerEpoch(epoch), sequence).build();
-        let how = Append { epoch: LeaderEpoch(0), sync, origin: Origin::Client };
+        let how = Append { epoch: LeaderEpoch(0), sync, origin: Origin::Client, hold: false };
         match self.logs[index].append(batch, how) {
             Ok(appended) => {
                 assert!(!appended.duplicate, "a fresh batch was taken for a duplicate");
@@ -416,7 +416,7 @@ impl World {
                 builder.push(None, Some(b"again"), &[], Timestamp(1));
             }
             let again = builder.producer(ProducerId(7), ProducerEpoch(history.epoch), last.sequence).build();
-            let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client };
+            let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client, hold: false };
             let answer = log.append(again, how).unwrap();
             assert!(answer.duplicate, "the last batch was not known any more");
             assert_eq!(answer.base_offset, last.appended.base_offset);

@@ -228,7 +228,7 @@ fn read(log: &Log) -> Option<Met> {
 fn append(log: &Log) -> Option<(Offset, Offset)> {
     let mut builder = BatchBuilder::new(Codec::None, Timestamp(5));
     builder.push(None, Some(b"value"), &[], Timestamp(5));
-    let how = Append { epoch: LeaderEpoch(i32::MAX - 1), sync: false, origin: Origin::Client };
+    let how = Append { epoch: LeaderEpoch(i32::MAX - 1), sync: false, origin: Origin::Client, hold: false };
     let appended = log.append(builder.build(), how).ok()?;
     let bytes =
         log.read_bytes(appended.base_offset, appended.end_offset, 1 << 16).expect("what was appended");

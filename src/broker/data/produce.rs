@@ -45,6 +45,10 @@ const LEADERS_FROM: i16 = 10;
 /// The first version whose clients know TRANSACTION_ABORTABLE (KIP-890).
 const ABORTABLE_FROM: i16 = 11;
 
+/// Records up to this many bytes wait for those of the next request, where that is here already: a write has a price
+/// of its own, which for larger ones no longer counts.
+const HELD_MAX: usize = 64 << 10;
+
 /// What became of one partition's records.
 enum Outcome {
     /// In the log; the promise may not hold yet.
@@ -98,6 +102,8 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     broker.metrics.produce_waits.inc();
     // The disk is behind: this connection waits, and takes no further request, until there is room.
     let broker = Arc::clone(broker);
+    // Nothing is taken meanwhile, so there is nothing to be written with.
+    let context = Context { followed: false, ..context };
     Reply::Later(Box::pin(async move {
         let patience = replica::disk_patience(deadline(&request, began), began);
         let room = broker.clock.timeout(patience, wait_for_room(&broker, &request, version)).await;
@@ -231,7 +237,14 @@ fn append(
             format!("Produce requests with version {version} are not allowed to use ZStandard compression");
         return Err(Refused::new(ErrorCode::UnsupportedCompressionType, message).into());
     }
-    partition.append(records, acks, Origin::Client).map_err(|error| refusal(&error, &partition, version))
+    let hold = context.followed && records.len() <= HELD_MAX;
+    let appended = if hold {
+        context.connection.hold(&partition);
+        partition.append_held(records, acks)
+    } else {
+        partition.append(records, acks, Origin::Client)
+    };
+    appended.map_err(|error| refusal(&error, &partition, version))
 }
 
 /// A partition's refusal in Kafka's terms: with the records at fault, where they are known (KIP-467).

@@ -22,7 +22,7 @@ fn ask(key: i16, version: i16, rest: &[u8]) -> Result<Vec<u8>, String> {
     frame.extend_from_slice(&version.to_be_bytes());
     frame.extend_from_slice(&[0, 0, 0, 7]);
     frame.extend_from_slice(rest);
-    let Reply::Now(answer) = broker().handle(&connection(), Bytes::from(frame)) else {
+    let Reply::Now(answer) = broker().handle(&connection(), Bytes::from(frame), false) else {
         panic!("an answer that takes time");
     };
     match answer {
@@ -108,7 +108,7 @@ fn clients_are_checked_as_kafka_checks_them() {
 fn the_client_is_remembered() {
     let (broker, connection) = (broker(), connection());
     let frame = Bytes::from_static(b"\0\x12\0\x03\0\0\0\x07\0\0\0\x05rust\x031a\0");
-    assert!(matches!(broker.handle(&connection, frame), Reply::Now(Answer::Send(_))));
+    assert!(matches!(broker.handle(&connection, frame, false), Reply::Now(Answer::Send(_))));
     let software = connection.software().unwrap();
     assert_eq!((software.name.as_str(), software.version.as_str()), ("rust", "1a"));
 }

@@ -140,7 +140,9 @@ async fn send(broker: &Arc<Broker>, key: i16, version: i16, body: &[u8]) -> Byte
     frame.put_slice(body);
     let peer = "10.1.2.3:5".parse().unwrap();
     let connection = Arc::new(Connection::new("OUTSIDE", SecurityProtocol::Plaintext, peer));
-    let Reply::Later(answer) = broker.handle(&connection, frame.freeze()) else { panic!("answered at once") };
+    let Reply::Later(answer) = broker.handle(&connection, frame.freeze(), false) else {
+        panic!("answered at once")
+    };
     let Answer::Send(response) = answer.await else { panic!("key {key} version {version} is not answered") };
     let bytes: Vec<u8> = response
         .parts

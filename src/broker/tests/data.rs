@@ -134,7 +134,7 @@ async fn a_produce_that_finds_no_room_is_refused_when_its_time_is_up_and_not_sto
     let request = produce(&bench, 12, "t", 0, batch(&["x".repeat(8 << 20).as_str()]));
     let mut stored = Vec::new();
     let mut late = loop {
-        match bench.broker.handle(&bench.connection, super::frame(&request, 12)) {
+        match bench.broker.handle(&bench.connection, super::frame(&request, 12), false) {
             Reply::Pipelined(pending) => stored.push(pending),
             Reply::Later(pending) => break pending,
             Reply::Now(answer) => panic!("{answer:?}"),
@@ -170,7 +170,7 @@ async fn a_disk_that_stands_still_lets_all_partitions_of_a_request_run_out_at_on
     for index in 1..4 {
         partitions.push(partitions[0].clone().with_index(index));
     }
-    let reply = bench.broker.handle(&bench.connection, super::frame(&request, 12));
+    let reply = bench.broker.handle(&bench.connection, super::frame(&request, 12), false);
     let Reply::Pipelined(mut pending) = reply else { panic!("{reply:?}") };
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(pending.as_mut().poll(&mut context).is_pending());
@@ -189,7 +189,7 @@ async fn a_fetch_that_waits_does_not_keep_its_request_in_memory() {
     for version in Bench::versions(versions::FETCH) {
         let request = fetch(&bench, version, "t", &[(0, 0)]).with_max_wait_ms(60_000);
         let frame = Arc::new(super::frame_of(&request, version, Some("a client that has a name")));
-        let reply = bench.broker.handle(&bench.connection, Bytes::from_owner(Frame(Arc::clone(&frame))));
+        let reply = bench.broker.handle(&bench.connection, Bytes::from_owner(Frame(Arc::clone(&frame))), false);
         assert!(matches!(reply, Reply::Later(_)), "version {version}: {reply:?}");
         assert_eq!(Arc::strong_count(&frame), 1, "version {version} keeps it");
     }

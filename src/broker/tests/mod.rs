@@ -136,7 +136,7 @@ impl Bench {
 
     /// What becomes of a request of this version, answer or not.
     pub(super) async fn outcome<R: Request>(&self, request: &R, version: i16) -> Answer {
-        match self.broker.handle(&self.connection, frame(request, version)) {
+        match self.broker.handle(&self.connection, frame(request, version), false) {
             Reply::Now(answer) => answer,
             Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
         }

@@ -120,7 +120,8 @@ fn failed(error: log::Error) -> Error {
 async fn append(log: &Log, batches: Vec<CheckedBatch>, epoch: LeaderEpoch) -> Result<Offset, log::Error> {
     let mut last = None;
     for batch in batches {
-        last = Some(log.append(batch, Append { epoch, sync: true, origin: Origin::Coordinator })?);
+        last =
+            Some(log.append(batch, Append { epoch, sync: true, origin: Origin::Coordinator, hold: false })?);
     }
     if let Some(last) = last {
         log.synced(&last).await?;

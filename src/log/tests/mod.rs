@@ -124,7 +124,7 @@ pub(super) fn idempotent(count: i32, epoch: i16, sequence: i32) -> CheckedBatch 
 }
 
 pub(super) fn how(sync: bool) -> Append {
-    Append { epoch: LeaderEpoch(3), sync, origin: Origin::Client }
+    Append { epoch: LeaderEpoch(3), sync, origin: Origin::Client, hold: false }
 }
 
 pub(super) fn append(log: &Log, batch: CheckedBatch) -> Appended {

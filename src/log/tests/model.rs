@@ -10,7 +10,7 @@ use proptest::proptest;
 
 #[derive(Clone, Debug)]
 enum Step {
-    Append { count: i32, size: usize, sync: bool },
+    Append { count: i32, size: usize, sync: bool, hold: bool },
     Checkpoint,
     Kill,
     Close,
@@ -21,11 +21,8 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let append = (1..5i32, 1..900usize, proptest::bool::ANY).prop_map(|(count, size, sync)| Step::Append {
-        count,
-        size,
-        sync,
-    });
+    let append = (1..5i32, 1..900usize, proptest::bool::ANY, proptest::bool::ANY)
+        .prop_map(|(count, size, sync, hold)| Step::Append { count, size, sync, hold });
     let step = prop_oneof![
         12 => append,
         1 => Just(Step::Checkpoint),
@@ -78,11 +75,17 @@ impl Model {
 
     fn apply(&mut self, step: &Step) {
         match *step {
-            Step::Append { count, size, sync } => {
-                let base = self.batches.last().map_or(0, |last| last.1 + 1);
-                let appended = self.log.append(batch(count, size, base), how(sync)).unwrap();
-                assert_eq!(appended.base_offset, Offset(base));
-                self.batches.push((base, base + i64::from(count) - 1));
+            Step::Append { count, size, sync, hold } => {
+                for _ in 0..if hold { 3 } else { 1 } {
+                    let base = self.batches.last().map_or(0, |last| last.1 + 1);
+                    let how = Append { hold, ..how(sync) };
+                    let appended = self.log.append(batch(count, size, base), how).unwrap();
+                    assert_eq!(appended.base_offset, Offset(base));
+                    self.batches.push((base, base + i64::from(count) - 1));
+                }
+                if hold {
+                    self.log.write_held();
+                }
                 self.dirs.drive_disks();
             }
             Step::Checkpoint => self.dirs.checkpoint_now(),
@@ -141,4 +144,29 @@ proptest! {
         }
         model.check(Offset(0), 1 << 20);
     }
+}
+
+#[tokio::test]
+async fn held_appends_are_written_together_and_by_whoever_writes_next() {
+    let clock = SimClock::new();
+    let disk = SimDisk::new(7, clock.clone());
+    let (_dirs, log) = open(&disk, &clock);
+    append(&log, batch(1, 100, 0));
+    let hold = || log.append(batch(2, 100, 0), Append { hold: true, ..how(false) }).unwrap();
+    let before = disk.operations();
+    let held = [hold(), hold(), hold()];
+    assert_eq!(held.map(|appended| appended.base_offset.0), [1, 3, 5], "places are given at once");
+    assert_eq!((log.log_end_offset(), disk.operations()), (Offset(1), before), "nothing is written yet");
+    log.write_held();
+    assert_eq!((log.log_end_offset(), disk.operations()), (Offset(7), before + 1), "in one write");
+    for appended in &held {
+        log.written(appended).await.unwrap();
+    }
+    log.write_held();
+    assert_eq!(disk.operations(), before + 1, "nothing is left to write");
+    let held = hold();
+    append(&log, batch(1, 100, 0));
+    assert_eq!((log.log_end_offset(), disk.operations()), (Offset(10), before + 2));
+    log.written(&held).await.unwrap();
+    assert_eq!(read_all(&log, Offset(0), 1 << 20), [(0, 0), (1, 2), (3, 4), (5, 6), (7, 8), (9, 9)]);
 }

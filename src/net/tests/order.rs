@@ -23,6 +23,19 @@ async fn produces_are_pipelined_and_answered_in_order() {
 }
 
 #[tokio::test]
+async fn a_burst_of_produces_is_written_at_its_end() {
+    let world = World::start(&[]).await;
+    let mut client = world.connect().await;
+    let burst = [request(PRODUCE, 1, b""), request(PRODUCE, 2, b""), request(PRODUCE, 3, b"")];
+    client.send([burst.concat(), request(OTHER, 4, b"")].concat()).await;
+    let seen = world.fake.until_seen(4).await;
+    let followed: Vec<bool> = seen.iter().map(|seen| seen.followed).collect();
+    assert_eq!(followed, [true, true, false, false], "only a produce may be written with the one before");
+    assert_eq!([client.id().await, client.id().await], [1, 2]);
+    assert_eq!(*world.fake.written.lock(), [3], "written once, before the first answer");
+}
+
+#[tokio::test]
 async fn any_other_request_waits_for_those_before_it_and_lets_none_pass() {
     let world = World::start(&[]).await;
     world.fake.hold(&[1, 2]);

@@ -174,7 +174,7 @@ impl Machine {
         header.encode(&mut frame, R::header_version(version)).unwrap();
         request.encode(&mut frame, version).unwrap();
         let _inside = life.runtime.tokio.enter();
-        let reply = life.server.broker().handle(&life.connection, frame.freeze());
+        let reply = life.server.broker().handle(&life.connection, frame.freeze(), false);
         Sent { reply, version, kind: std::marker::PhantomData }
     }
 
