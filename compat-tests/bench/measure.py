@@ -116,6 +116,18 @@ class Bench:
                     values.setdefault(figure, {}).setdefault(name, []).append(value)
         return values
 
+    def floor(self, one_pass, records, bytes):
+        """`one_pass(server)` for the least that can be done, as often as for a broker, while these are frozen."""
+        others = list(self.brokers().values())
+        for other in others:
+            peers.freeze(other)
+        try:
+            with peers.Floor(records, bytes) as server:
+                return [one_pass(server) for _ in range(settings.PAIRS)]
+        finally:
+            for other in others:
+                peers.thaw(other)
+
     def _alone(self, brokers, name, one_pass):
         others = [broker for other, broker in brokers.items() if other != name]
         for other in others:

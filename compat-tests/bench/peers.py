@@ -1,9 +1,11 @@
 """The brokers that are compared, each on the brokers' core."""
 
+import contextlib
 import os
 import resource
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -61,6 +63,33 @@ def start(name, **extra):
     broker = KINDS[name](folder, free_port(), lines)
     broker.preexec = on_broker_core
     return broker.start()
+
+
+class Floor:
+    """The load client's own server, which does the least that can be done for a request."""
+
+    name = "floor"
+
+    def __init__(self, records, size):
+        self.bootstrap = f"127.0.0.1:{free_port()}"
+        command = [str(settings.LOAD), "floor", "--boot", self.bootstrap, "--path", str(settings.DIR),
+                   "--records", str(records), "--bytes", str(size)]
+        self.process = subprocess.Popen(command, preexec_fn=on_broker_core)
+
+    def __enter__(self):
+        host, port = self.bootstrap.split(":")
+        for _ in range(500):
+            with contextlib.suppress(OSError), socket.create_connection((host, int(port)), 1):
+                return self
+            time.sleep(0.01)
+        raise RuntimeError("the floor does not answer")
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+    def log_tail(self):
+        return ""
 
 
 def end(broker):

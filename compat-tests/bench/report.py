@@ -11,7 +11,7 @@ from bench import peers, settings
 
 BEGIN, END = "<!-- made by compat-tests/bench/run: begin -->", "<!-- made by compat-tests/bench/run: end -->"
 STORED = settings.HERE / "results.json"
-NAMES = {"kafka": "Kafka", "dohle": "Dohle", "base": "base", "tansu": "Tansu"}
+NAMES = {"kafka": "Kafka", "dohle": "Dohle", "base": "base", "tansu": "Tansu", "floor": "least possible"}
 
 
 def machine():
@@ -54,7 +54,7 @@ def table(rows):
     from bench.rows import ROWS
 
     entries = [entry for row in ROWS if row in rows for entry in rows[row]["figures"]]
-    names = [name for name in ("kafka", "base", "dohle", "tansu") if any(name in entry["peers"] for entry in entries)]
+    names = [name for name in ("kafka", "base", "dohle", "tansu", "floor") if any(name in entry["peers"] for entry in entries)]
     lines = ["| row | | unit | " + " | ".join(NAMES[name] for name in names) + " | ratio | must | reached |",
              "|---|---|---|" + "---|" * (len(names) + 3)]
     for entry in entries:

@@ -35,6 +35,18 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
+/// How often the calling thread has given up its core to wait for something (and not because its time was up); 0
+/// where the system does not tell.
+#[allow(unsafe_code, reason = "no package tells this of one thread")]
+pub fn times_slept() -> u64 {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid for a write of one `rusage`.
+    let outcome = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: zeroes are a valid `rusage`, whether or not the call has written one.
+    let usage = unsafe { usage.assume_init() };
+    if outcome == 0 { u64::try_from(usage.ru_nvcsw).unwrap_or(0) } else { 0 }
+}
+
 /// The machine's name, as others on its network know it; `localhost` where it has none.
 pub fn host_name() -> String {
     let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
@@ -112,6 +124,13 @@ mod tests {
         let text = "VmSize:\t  100 kB\nVmRSS:\t   7 kB\n";
         assert_eq!(number_after(text, "VmRSS:"), Some(7));
         assert_eq!(number_after(text, "Threads:"), None);
+    }
+
+    #[test]
+    fn a_sleep_is_counted() {
+        let before = times_slept();
+        std::thread::sleep(Duration::from_millis(1));
+        assert!(times_slept() > before);
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::log::error::Error;
 use crate::log::index_cache::IndexCache;
 use crate::log::meta::DirectoryId;
 use crate::log::open_files::OpenFiles;
+use crate::log::pace::Pace;
 use crate::log::writer;
 use crate::metrics;
 use parking_lot::Condvar;
@@ -25,7 +26,6 @@ use std::sync::Weak;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Bytes appended but not written, over all logs of a directory, beyond which appenders wait.
@@ -95,7 +95,7 @@ pub(crate) struct Directory {
     upkeep: Arc<Notify>,
     queued: AtomicU64,
     room: Notify,
-    slow_until: AtomicU64,
+    pub(crate) pace: Pace,
     /// A disk thread of its own can take over when writes are slow.
     has_thread: AtomicBool,
     /// Does the disk work where there is no thread for it: whoever must wait for a round does it.
@@ -133,7 +133,7 @@ impl Directory {
             upkeep: services.upkeep,
             queued: AtomicU64::new(0),
             room: Notify::new(),
-            slow_until: AtomicU64::new(0),
+            pace: Pace::default(),
             has_thread: AtomicBool::new(false),
             driven: OnceLock::new(),
             listed_some: Notify::new(),
@@ -284,19 +284,14 @@ impl Directory {
         }
     }
 
-    /// An inline write was slow: for a while the disk thread writes.
-    pub(crate) fn slow_for(&self, duration: Duration) {
-        self.slow_until.store(self.clock.now().plus(duration).0, Ordering::Relaxed);
-    }
-
     /// The directory got its disk thread.
     pub(crate) fn thread_started(&self) {
         self.has_thread.store(true, Ordering::Relaxed);
     }
 
+    /// Whether inline writes would hold up their threads and there is another that can write.
     pub(crate) fn is_slow(&self) -> bool {
-        let until = self.slow_until.load(Ordering::Relaxed);
-        until != 0 && self.has_thread.load(Ordering::Relaxed) && self.clock.now() < Instant(until)
+        self.pace.is_slow(|| self.clock.now()) && self.has_thread.load(Ordering::Relaxed)
     }
 
     /// `index.interval.bytes` for indexes that are built anew.

@@ -31,6 +31,7 @@ mod lookup;
 mod meta;
 mod offset_index;
 mod open_files;
+mod pace;
 #[cfg(feature = "fuzz")]
 pub mod probe;
 mod producer_snapshot;

@@ -19,7 +19,6 @@ use bytes::Bytes;
 use parking_lot::MutexGuard;
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A batch on its way: the fresh head and the rest, as they came.
 #[derive(Debug)]
@@ -49,9 +48,6 @@ pub(crate) struct Round {
 
 /// Rounds after which a combining writer leaves the rest to the disk thread: its own append waits long enough.
 const ROUNDS_MAX: u32 = 64;
-/// A write slower than this would hold up a worker; the directory's writes go to its disk thread for a while.
-const SLOW_WRITE: Duration = Duration::from_millis(5);
-const SLOW_FOR: Duration = Duration::from_millis(500);
 
 /// Synced writes up to this size get zeros written ahead of them, because a sync over blocks that were written
 /// before is much faster; larger ones would only double the work.
@@ -90,13 +86,12 @@ impl Log {
     /// The combining writer: writes rounds until the queue is empty.
     pub(crate) fn write_rounds(&self, mut round: Round) {
         for count in 1.. {
-            let before = self.directory.clock.now();
+            let (pace, clock) = (&self.directory.pace, &self.directory.clock);
+            let timed = pace.begin(clock.now(), process::times_slept);
             let outcome = round.writes.iter().try_for_each(|write| {
                 write.segment.file(&self.directory)?.write_vectored_at(&write.parts, write.position)
             });
-            if self.directory.clock.now().since(before) > SLOW_WRITE {
-                self.directory.slow_for(SLOW_FOR);
-            }
+            pace.end(timed, clock.now(), process::times_slept);
             if let Err(error) = outcome {
                 release(&self.directory, &round);
                 return self.write_failed(&error);

@@ -14,7 +14,7 @@ use std::io;
 use std::time::Duration;
 
 /// File ranges up to this many bytes are read into the answer: a copy of that size costs less than a system call.
-const SMALL_SLICE_MAX: u64 = 16 * 1024;
+const SMALL_SLICE_MAX: u64 = 64 * 1024;
 /// Parts in memory up to this many bytes are copied together rather than listed.
 const COPY_MAX: usize = 4 * 1024;
 /// Bytes that are gathered before they are written.

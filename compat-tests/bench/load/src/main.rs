@@ -10,6 +10,7 @@ mod bytes;
 mod clock;
 mod closed;
 mod conn;
+mod floor;
 mod histogram;
 mod idle;
 mod latency;
@@ -34,6 +35,7 @@ modes:
   latency  open loop at a fixed --rate: from the planned time of sending to the consumer's receipt
   idle     opens --connections and keeps them for --seconds
   sync     what the disk below --path does: appends of --bytes, each followed by fdatasync
+  floor    serves produce and fetch on --boot with the least that can be done, for comparison
   touch    writes --amount bytes below --path and removes them, so that the next run finds pages to recycle
 common: --pid (the broker), --warm-seconds, --seconds, --amount (bytes; ends a run early)";
 
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         "latency" => latency::run(&args),
         "idle" => idle::run(&args),
         "sync" => sync::run(&args),
+        "floor" => floor::run(&args),
         "touch" => touch::run(&args),
         other => Err(format!("unknown mode {other}\n{USAGE}").into()),
     });

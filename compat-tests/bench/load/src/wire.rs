@@ -3,6 +3,8 @@
 use crate::args::Result;
 use crate::bytes::{In, Out};
 
+pub mod floor;
+
 const PRODUCE: (i16, i16) = (0, 9);
 const FETCH: (i16, i16) = (1, 12);
 const LIST_OFFSETS: (i16, i16) = (2, 6);
