@@ -189,7 +189,8 @@ async fn a_fetch_that_waits_does_not_keep_its_request_in_memory() {
     for version in Bench::versions(versions::FETCH) {
         let request = fetch(&bench, version, "t", &[(0, 0)]).with_max_wait_ms(60_000);
         let frame = Arc::new(super::frame_of(&request, version, Some("a client that has a name")));
-        let reply = bench.broker.handle(&bench.connection, Bytes::from_owner(Frame(Arc::clone(&frame))), false);
+        let reply =
+            bench.broker.handle(&bench.connection, Bytes::from_owner(Frame(Arc::clone(&frame))), false);
         assert!(matches!(reply, Reply::Later(_)), "version {version}: {reply:?}");
         assert_eq!(Arc::strong_count(&frame), 1, "version {version} keeps it");
     }
