@@ -66,6 +66,11 @@ fn directory(found: Description) -> metrics::Directory {
         path: found.path.display().to_string(),
         offline: matches!(found.state, DirectoryState::Offline(_)),
         space: found.space.map(|space| (space.total, space.usable)),
+        uncleanable: (
+            u64::try_from(found.cleaning.uncleanable_partitions).unwrap_or(u64::MAX),
+            found.cleaning.uncleanable_bytes,
+        ),
+        since_last_run_ms: found.cleaning.since_last_run_ms,
     }
 }
 

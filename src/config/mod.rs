@@ -21,7 +21,7 @@ pub use keys::{
 pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
 pub use load::{LoadError, Loaded, Sources, load};
 pub use server::{
-    AdminSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings, OffsetsSettings,
-    ServerConfig, StorageSettings, TopicSettings,
+    AdminSettings, CleanerSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings,
+    OffsetsSettings, ServerConfig, StorageSettings, TopicSettings,
 };
 pub use topic::{Cleanup, Compression, ThrottledReplicas, TimestampType, TopicConfig};

@@ -148,8 +148,27 @@ pub struct NetworkSettings {
     pub request_timeout_ms: i32,
 }
 
+/// Compaction (`CleanerConfig`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct CleanerSettings {
+    /// `log.cleaner.enable`.
+    pub enable: bool,
+    /// `log.cleaner.threads`.
+    pub threads: i32,
+    /// `log.cleaner.dedupe.buffer.size`: memory for keys, of all threads.
+    pub dedupe_buffer_bytes: i64,
+    /// `log.cleaner.io.buffer.load.factor`: how full that may become, from 0 to 1.
+    pub load_factor: f64,
+    /// `log.cleaner.io.buffer.size`: memory for reading and writing, of all threads.
+    pub io_buffer_bytes: i32,
+    /// `log.cleaner.io.max.bytes.per.second`: of all threads.
+    pub io_max_bytes_per_second: f64,
+    /// `log.cleaner.backoff.ms`: the pause when there is nothing to compact.
+    pub backoff_ms: i64,
+}
+
 /// Folders and the upkeep of logs.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct StorageSettings {
     /// `node.id`, for `meta.properties`.
     pub node_id: BrokerId,
@@ -183,6 +202,8 @@ pub struct StorageSettings {
     pub producer_id_expiration_ms: i32,
     /// `producer.id.expiration.check.interval.ms`.
     pub producer_id_expiration_check_interval_ms: i32,
+    /// Compaction.
+    pub cleaner: CleanerSettings,
 }
 
 /// The metadata log.
@@ -524,6 +545,15 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> StorageSettings {
         high_watermark_interval_ms: values.long("replica.high.watermark.checkpoint.interval.ms"),
         producer_id_expiration_ms: values.int("producer.id.expiration.ms"),
         producer_id_expiration_check_interval_ms: values.int("producer.id.expiration.check.interval.ms"),
+        cleaner: CleanerSettings {
+            enable: values.boolean("log.cleaner.enable"),
+            threads: values.int("log.cleaner.threads"),
+            dedupe_buffer_bytes: values.long("log.cleaner.dedupe.buffer.size"),
+            load_factor: values.double("log.cleaner.io.buffer.load.factor"),
+            io_buffer_bytes: values.int("log.cleaner.io.buffer.size"),
+            io_max_bytes_per_second: values.double("log.cleaner.io.max.bytes.per.second"),
+            backoff_ms: values.long("log.cleaner.backoff.ms"),
+        },
     }
 }
 

@@ -126,6 +126,13 @@ pub struct TopicConfig {
 }
 
 impl TopicConfig {
+    /// The age in ms at which a segment is closed: a compacted topic's must not be older than its records may be
+    /// before they are compacted (`LogConfig.maxSegmentMs`).
+    pub fn max_segment_ms(&self) -> i64 {
+        let is_bound = self.cleanup.compact && self.max_compaction_lag_ms > 0;
+        if is_bound { self.segment_ms.min(self.max_compaction_lag_ms) } else { self.segment_ms }
+    }
+
     /// The settings of a topic that sets these ones itself.
     ///
     /// # Errors

@@ -53,6 +53,14 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
+/// Lets the calling thread run where others leave the processor idle; a system that refuses is obeyed.
+pub fn lower_priority() {
+    const NICE: i32 = 10;
+    if let Err(error) = rustix::process::nice(NICE) {
+        tracing::debug!(%error, "cannot lower a thread's priority");
+    }
+}
+
 /// This process's number.
 pub fn id() -> u32 {
     std::process::id()

@@ -21,8 +21,9 @@ pub(crate) struct Checkpoints {
     files: Mutex<BTreeMap<&'static str, Offsets>>,
 }
 
-/// The three files.
-pub(crate) const NAMES: [&str; 3] = [layout::RECOVERY_POINTS, layout::LOG_STARTS, layout::HIGH_WATERMARKS];
+/// The files.
+pub(crate) const NAMES: [&str; 4] =
+    [layout::RECOVERY_POINTS, layout::LOG_STARTS, layout::HIGH_WATERMARKS, layout::CLEANER_OFFSETS];
 
 impl Checkpoints {
     /// What was read at the start.
@@ -56,22 +57,50 @@ impl Checkpoints {
         true
     }
 
-    /// Lowers a partition's recovery point in its file, at once, if it stands higher there.
-    pub(crate) fn lower_recovery_point(
+    /// Lowers a partition's offset in a file, at once, if it stands higher there.
+    pub(crate) fn lower(
         &self,
         directory: &Directory,
-        partition: &TopicPartition,
-        to: Offset,
+        name: &'static str,
+        (partition, to): (&TopicPartition, Offset),
     ) -> Result<(), Error> {
         let mut files = self.files.lock();
-        let Some(offsets) = files.get_mut(layout::RECOVERY_POINTS) else { return Ok(()) };
+        let Some(offsets) = files.get_mut(name) else { return Ok(()) };
         match offsets.get(partition).copied() {
             Some(written) if written > to => {
                 offsets.insert(partition.clone(), to);
-                write_file(directory, layout::RECOVERY_POINTS, offsets)
+                write_file(directory, name, offsets)
             }
             _ => Ok(()),
         }
+    }
+
+    /// A partition's offset in a file.
+    pub(crate) fn get(&self, name: &'static str, partition: &TopicPartition) -> Option<Offset> {
+        self.files.lock().get(name)?.get(partition).copied()
+    }
+
+    /// Writes a partition's offset into a file, at once.
+    pub(crate) fn set(
+        &self,
+        directory: &Directory,
+        name: &'static str,
+        (partition, to): (&TopicPartition, Offset),
+    ) -> Result<(), Error> {
+        let mut files = self.files.lock();
+        let offsets = files.entry(name).or_default();
+        let before = offsets.insert(partition.clone(), to);
+        if before == Some(to) {
+            return Ok(());
+        }
+        let written = write_file(directory, name, offsets);
+        if written.is_err() {
+            match before {
+                Some(before) => offsets.insert(partition.clone(), before),
+                None => offsets.remove(partition),
+            };
+        }
+        written
     }
 
     /// Takes a partition out of every file it stands in, at once.

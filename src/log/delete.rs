@@ -109,7 +109,8 @@ impl Log {
         Ok(facts)
     }
 
-    fn newest(&self, segment: &Segment) -> Result<Timestamp, Error> {
+    /// The largest timestamp of a segment, or when its file changed last if its records carry none.
+    pub(crate) fn newest(&self, segment: &Segment) -> Result<Timestamp, Error> {
         if segment.size() == 0 {
             return Ok(Timestamp(i64::MAX));
         }

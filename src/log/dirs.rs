@@ -9,6 +9,7 @@ use crate::io::clock::Clock;
 use crate::io::disk::Disk;
 use crate::io::disk::Space;
 use crate::io::durable;
+use crate::io::process;
 use crate::io::ring::Ring;
 use crate::io::task;
 use crate::io::task::Shutdown;
@@ -16,6 +17,8 @@ use crate::io::task::Task;
 use crate::io::task::Thread;
 use crate::log::Log;
 use crate::log::checkpoint;
+use crate::log::compact::Cleaner;
+use crate::log::compact::Cleaning;
 use crate::log::directory::DirectoryState;
 #[cfg(feature = "sim")]
 use crate::log::directory::Faults;
@@ -31,6 +34,7 @@ use crate::log::layout;
 use crate::log::load;
 use crate::log::meta::DirectoryId;
 use crate::log::open_files::OpenFiles;
+use crate::log::recover::Known;
 use crate::log::recover::Recovered;
 use crate::log::recover::recover;
 use crate::log::segment::Place;
@@ -44,6 +48,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::Notify;
 
 /// Memory for the offset indexes of closed segments.
@@ -97,6 +102,8 @@ pub struct Description {
     pub state: DirectoryState,
     /// The file system it is on, when that can be told.
     pub space: Option<Space>,
+    /// How compaction goes in it.
+    pub cleaning: Cleaning,
     /// The open logs in it.
     pub logs: Vec<LogSize>,
 }
@@ -128,11 +135,15 @@ pub(crate) struct Inner {
     disk_threads: Mutex<Vec<Thread>>,
     disk_tasks: Mutex<Vec<Task<()>>>,
     upkeep: Mutex<Option<Task<()>>>,
+    cleaner: Arc<Cleaner>,
+    cleaner_threads: Mutex<Vec<Thread>>,
+    cleaner_task: Mutex<Option<Task<()>>>,
 }
 
 impl Drop for Inner {
     /// A directory lists its open logs and each of them holds its directory: without this they would keep each other.
     fn drop(&mut self) {
+        self.cleaner.stop();
         for home in &self.homes {
             drop(std::mem::take(&mut *home.directory.open.lock()));
         }
@@ -217,6 +228,8 @@ impl Dirs {
         let opened: Vec<Arc<Home>> = homes.into_iter().map(Arc::new).collect();
         recover_unclean(&opened, &settings, threads)?;
         let schedule = Mutex::new(Schedule::new(&settings, clock.now()));
+        let may_sleep = threads == Threads::Own;
+        let cleaner = Cleaner::new(&settings.cleaner, &clock, services.metrics.cleaner.clone(), may_sleep);
         let inner = Arc::new(Inner {
             disk,
             clock,
@@ -230,14 +243,19 @@ impl Dirs {
             disk_threads: Mutex::new(Vec::new()),
             disk_tasks: Mutex::new(Vec::new()),
             upkeep: Mutex::new(None),
+            cleaner: Arc::new(cleaner),
+            cleaner_threads: Mutex::new(Vec::new()),
+            cleaner_task: Mutex::new(None),
         });
         match threads {
             Threads::Own => {
                 inner.start_threads()?;
+                inner.start_cleaners()?;
                 inner.start_upkeep(&services.upkeep, shutdown);
             }
             Threads::Tasks => {
                 inner.start_tasks();
+                inner.start_cleaner_task();
                 inner.start_upkeep(&services.upkeep, shutdown);
             }
             Threads::Driven => {}
@@ -349,6 +367,7 @@ impl Dirs {
     /// [`Error::Io`] of the rename.
     pub fn delete_log(&self, partition: &TopicPartition) -> Result<(), Error> {
         let _changes = self.inner.changes.lock();
+        self.inner.cleaner.forget(partition);
         for home in &self.inner.homes {
             let open = home.directory.open.lock().get(partition).cloned();
             if home.directory.check().is_err() {
@@ -451,6 +470,7 @@ impl Dirs {
                 id: Some(directory.id),
                 state: directory.state(),
                 space: directory.disk.space(&directory.path).ok(),
+                cleaning: self.inner.cleaner.describe(home),
                 logs: directory.logs().iter().map(size).collect(),
             }
         });
@@ -459,6 +479,7 @@ impl Dirs {
             id: None,
             state: DirectoryState::Offline(reason.clone()),
             space: None,
+            cleaning: Cleaning::default(),
             logs: Vec::new(),
         });
         opened.chain(failed).collect()
@@ -499,6 +520,11 @@ impl Dirs {
         result
     }
 
+    /// Compacts the log with the largest dirty share now, on the caller's thread, if one is worth it. Whether one was.
+    pub fn compact_now(&self) -> bool {
+        self.inner.cleaner.clean_dirtiest(&self.inner.homes)
+    }
+
     /// Writes all checkpoints now, after flushing every log.
     pub fn checkpoint_now(&self) {
         self.inner.drive_disks();
@@ -517,6 +543,7 @@ impl Dirs {
     /// Closes every log and directory in good order, so that the next start recovers nothing. `broker_epoch` is
     /// written into `.kafka_cleanshutdown`; -1 when there is none. May block for as long as the disk takes.
     pub fn close(&self, broker_epoch: i64) {
+        self.inner.end_cleaners();
         self.inner.drive_disks();
         let upkeep = self.inner.upkeep.lock().take();
         if let Some(upkeep) = upkeep {
@@ -564,6 +591,54 @@ impl Inner {
             });
             self.disk_tasks.lock().push(task);
         }
+    }
+
+    fn start_cleaners(self: &Arc<Inner>) -> Result<(), Error> {
+        for _ in 0..self.cleaner.threads() {
+            let (cleaner, inner) = (self.cleaner.clone(), Arc::downgrade(self));
+            let thread = task::spawn_thread("log-cleaner", move || {
+                process::lower_priority();
+                loop {
+                    let Some(inner) = inner.upgrade() else { return };
+                    let cleaned = cleaner.clean_dirtiest(&inner.homes);
+                    drop(inner);
+                    let pause = if cleaned { Duration::ZERO } else { cleaner.backoff() };
+                    if !cleaner.wait(pause) {
+                        return;
+                    }
+                }
+            });
+            let thread = thread.map_err(|error| Error::io(&self.settings.metadata_log_dir, error))?;
+            self.cleaner_threads.lock().push(thread);
+        }
+        Ok(())
+    }
+
+    /// In place of threads: one task.
+    fn start_cleaner_task(self: &Arc<Inner>) {
+        if self.cleaner.threads() == 0 {
+            return;
+        }
+        let inner = self.clone();
+        *self.cleaner_task.lock() = Some(task::spawn("log-cleaner", async move {
+            loop {
+                inner.clock.sleep(inner.cleaner.backoff()).await;
+                let cleaning = inner.clone();
+                let clean = move || while cleaning.cleaner.clean_dirtiest(&cleaning.homes) {};
+                task::run_blocking(clean).await;
+            }
+        }));
+    }
+
+    /// Ends compaction: a run under way leaves its log as it is.
+    fn end_cleaners(&self) {
+        self.cleaner.stop();
+        let task = self.cleaner_task.lock().take();
+        if let Some(task) = task {
+            task.abort();
+        }
+        let threads = std::mem::take(&mut *self.cleaner_threads.lock());
+        threads.into_iter().for_each(Thread::join);
     }
 
     fn start_upkeep(self: &Arc<Inner>, wanted: &Arc<Notify>, shutdown: Shutdown) {
@@ -735,7 +810,15 @@ fn open_clean(home: &Home, partition: &TopicPartition, place: &Arc<Place>) -> Re
     };
     match checkpoint.filter(fits) {
         Some(end) => Ok(Recovered { segments: listing.segments, start, end }),
-        None => recover(&home.directory, place, start, checkpoint.unwrap_or(Offset::ZERO)),
+        None => {
+            let cleaned = home.directory.checkpoints.get(layout::CLEANER_OFFSETS, partition);
+            let recovery_point = checkpoint.unwrap_or(Offset::ZERO);
+            recover(
+                &home.directory,
+                place,
+                Known { start, recovery_point, cleaned: cleaned.unwrap_or(Offset::ZERO) },
+            )
+        }
     }
 }
 

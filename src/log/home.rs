@@ -19,6 +19,7 @@ use crate::log::layout;
 use crate::log::layout::Folder;
 use crate::log::meta::DirectoryId;
 use crate::log::meta::Meta;
+use crate::log::recover::Known;
 use crate::log::recover::Recovered;
 use crate::log::recover::recover;
 use crate::log::segment::Place;
@@ -167,7 +168,12 @@ impl Home {
             }
         }
         for name in checkpoints::NAMES {
-            directory.checkpoints.seed(name, self.read_offsets(name)?);
+            let mut offsets = self.read_offsets(name)?;
+            if name == layout::CLEANER_OFFSETS {
+                // A partition that is gone must not leave its offset to a new one of its name.
+                offsets.retain(|partition, _| unopened.found.contains_key(partition));
+            }
+            directory.checkpoints.seed(name, offsets);
         }
         unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS)?;
         unopened.log_starts = self.read_offsets(layout::LOG_STARTS)?;
@@ -314,7 +320,9 @@ impl Home {
             (path, offset(&unopened.log_starts), offset(&unopened.recovery_points))
         };
         let path = path.unwrap_or_else(|| self.directory.path.join(layout::folder_name(partition)));
-        recover(&self.directory, &Place::new(path), start, recovery_point)
+        let cleaned = self.directory.checkpoints.get(layout::CLEANER_OFFSETS, partition);
+        let known = Known { start, recovery_point, cleaned: cleaned.unwrap_or(Offset::ZERO) };
+        recover(&self.directory, &Place::new(path), known)
     }
 
     /// Writes `recovery-point-offset-checkpoint`; whether the file says what it should now.

@@ -16,6 +16,7 @@ pub(crate) const CLEAN_SHUTDOWN: &str = ".kafka_cleanshutdown";
 pub(crate) const RECOVERY_POINTS: &str = "recovery-point-offset-checkpoint";
 pub(crate) const LOG_STARTS: &str = "log-start-offset-checkpoint";
 pub(crate) const HIGH_WATERMARKS: &str = "replication-offset-checkpoint";
+pub(crate) const CLEANER_OFFSETS: &str = "cleaner-offset-checkpoint";
 pub(crate) const LEADER_EPOCHS: &str = "leader-epoch-checkpoint";
 pub(crate) const PARTITION_METADATA: &str = "partition.metadata";
 
@@ -181,7 +182,7 @@ pub(crate) fn is_well_known(name: &str) -> bool {
         RECOVERY_POINTS,
         LOG_STARTS,
         HIGH_WATERMARKS,
-        "cleaner-offset-checkpoint",
+        CLEANER_OFFSETS,
         "remote-log-index-cache",
         "bootstrap.checkpoint",
         "lost+found",

@@ -94,14 +94,19 @@ fn settle(directory: &Directory, dir: &Path, files: &[(FileName, u64)]) -> Resul
         tracing::info!(file = %path.display(), "removing what an interrupted change left");
         directory.disk.remove_file(&path).map_err(|error| Error::io(&path, error))
     };
+    let sync = |dir: &Path| directory.disk.sync_dir(dir).map_err(|error| Error::io(dir, error));
     let swaps = || files.iter().filter(|(name, _)| name.state == Intermediate::Swap);
     let first_cleaned =
         files.iter().filter(|(name, _)| name.state == Intermediate::Cleaned).map(|(name, _)| name.base).min();
     // A swap at or after a `.cleaned` base belongs to a replacement that was not complete.
     let is_complete = |name: &FileName| first_cleaned.is_none_or(|first| name.base < first);
+    // The swaps of an unfinished replacement go before its `.cleaned` files: without those they would count.
+    for name in swaps().map(|(name, _)| name).filter(|name| !is_complete(name)) {
+        remove(name)?;
+    }
+    sync(dir)?;
     for (name, _) in files {
-        let incomplete = name.state == Intermediate::Swap && !is_complete(name);
-        if matches!(name.state, Intermediate::Deleted | Intermediate::Cleaned) || incomplete {
+        if matches!(name.state, Intermediate::Deleted | Intermediate::Cleaned) {
             remove(name)?;
         }
     }
@@ -109,6 +114,8 @@ fn settle(directory: &Directory, dir: &Path, files: &[(FileName, u64)]) -> Resul
     let mut covered: Option<(Offset, Offset)> = None;
     for (name, length) in swaps().filter(|(name, _)| name.kind == Kind::Log && is_complete(name)) {
         let end = end_of_file(directory, &path(name), name.base, *length)?;
+        // Also one without a batch replaces all that has its name.
+        let end = end.max(Offset(name.base.0.saturating_add(1)));
         covered = Some(covered.map_or((name.base, end), |(from, to)| (from.min(name.base), to.max(end))));
     }
     if let Some((from, to)) = covered {
@@ -121,12 +128,14 @@ fn settle(directory: &Directory, dir: &Path, files: &[(FileName, u64)]) -> Resul
         for (name, _) in files.iter().filter(|(name, _)| inside(name)) {
             remove(name)?;
         }
+        // What is replaced must not come back beside what replaces it.
+        sync(dir)?;
     }
     for name in complete {
         let (from, to) = (path(name), layout::file_path(dir, name.base, name.kind));
         directory.disk.rename(&from, &to).map_err(|error| Error::io(&from, error))?;
     }
-    directory.disk.sync_dir(dir).map_err(|error| Error::io(dir, error))
+    sync(dir)
 }
 
 fn end_of_file(directory: &Directory, path: &Path, base: Offset, length: u64) -> Result<Offset, Error> {

@@ -9,7 +9,7 @@
 //!   forgiven: those appends fail, what was acknowledged stays readable, and appends work again once there is room.
 //!
 //! Never: knows who leads, who follows, what a consumer or an acknowledgement level is, or what the high watermark
-//! means (it only keeps its number, as a bound for retention). Compaction is not in this room yet.
+//! means (it only keeps its number, as a bound for retention and compaction).
 //!
 //! Called by: `replica/` (partitions), `cluster/` (the metadata log), `server/` ([`Dirs`]).
 
@@ -17,6 +17,7 @@ mod aborted_index;
 mod append;
 mod checkpoint;
 mod checkpoints;
+mod compact;
 mod delete;
 mod directory;
 mod dirs;
@@ -52,6 +53,7 @@ mod writer;
 pub use aborted_index::AbortedTransaction;
 pub use append::Append;
 pub use append::Appended;
+pub use compact::Cleaning;
 pub use directory::DirectoryState;
 #[cfg(feature = "sim")]
 pub use directory::Faults;

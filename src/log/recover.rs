@@ -52,20 +52,25 @@ pub(crate) struct Recovered {
     pub(crate) end: Offset,
 }
 
+/// What the checkpoints of a directory say of one partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Known {
+    pub(crate) start: Offset,
+    pub(crate) recovery_point: Offset,
+    /// Below it, compaction may have made holes.
+    pub(crate) cleaned: Offset,
+}
+
 /// Recovers one partition's folder.
-pub(crate) fn recover(
-    directory: &Directory,
-    place: &Arc<Place>,
-    start: Offset,
-    recovery_point: Offset,
-) -> Result<Recovered, Error> {
+pub(crate) fn recover(directory: &Directory, place: &Arc<Place>, known: Known) -> Result<Recovered, Error> {
+    let Known { start, recovery_point, .. } = known;
     let listing = load::list(directory, place)?;
     if listing.segments.is_empty() && listing.snapshots.is_empty() && recovery_point <= start {
         // Nothing was ever written here: files come with the first record.
         let segments = vec![Segment::fresh(place.clone(), start)];
         return Ok(Recovered { segments, start, end: start });
     }
-    let mut recovery = Recovery::new(directory, place, listing, recovery_point)?;
+    let mut recovery = Recovery::new(directory, place, listing, known)?;
     if recovery.nothing_to_do()? {
         let start = recovery.segments.first().map_or(start, |first| start.max(first.base));
         if start <= recovery.end {
@@ -93,6 +98,11 @@ struct Recovery<'a> {
     segments: Vec<Arc<Segment>>,
     snapshots: Vec<Offset>,
     recovery_point: Offset,
+    cleaned: Offset,
+    /// The segment that was checked last has holes, so compaction made it.
+    has_holes: bool,
+    /// The offset after the last batch met in it.
+    walked_to: Option<Offset>,
     /// The segments from here on are checked.
     first: usize,
     epochs: Epochs,
@@ -106,8 +116,9 @@ impl<'a> Recovery<'a> {
         directory: &'a Directory,
         place: &'a Arc<Place>,
         listing: Listing,
-        recovery_point: Offset,
+        known: Known,
     ) -> Result<Recovery<'a>, Error> {
+        let Known { recovery_point, cleaned, .. } = known;
         let segments = listing.segments;
         // The segment that ends at the recovery point is looked at, too: it may have been closed just before the
         // crash, with zeros still behind its last batch.
@@ -122,6 +133,9 @@ impl<'a> Recovery<'a> {
             segments,
             snapshots,
             recovery_point,
+            cleaned,
+            has_holes: false,
+            walked_to: None,
             first,
             epochs,
             end,
@@ -178,8 +192,10 @@ impl<'a> Recovery<'a> {
             let is_last = index + 1 == self.segments.len();
             let next_base = self.segments.get(index + 1).map(|next| next.base);
             let was_cut = self.check_segment(&segment, is_last)?;
-            // A hole between segments is a tail that was lost at a batch's border.
-            let hole = next_base.is_some_and(|next| next != self.end);
+            // A hole between segments is a tail that was lost at a batch's border, but for what compaction leaves.
+            let may_end_early = |next| next <= self.recovery_point.max(self.cleaned) || self.has_holes;
+            let hole =
+                next_base.is_some_and(|next| next < self.end || (next > self.end && !may_end_early(next)));
             if was_cut || hole {
                 self.remove_segments_from(index + 1)?;
                 break;
@@ -194,6 +210,8 @@ impl<'a> Recovery<'a> {
         let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
         let Trusted { mut builder, position: from, .. } = self.trusted_indexes(segment)?;
         let mut scan = Scan::new(&file, from, segment.size(), segment.base);
+        self.has_holes = self.was_emptied(segment)?;
+        self.walked_to = (from == 0).then_some(segment.base);
         while scan.next_offset() < self.recovery_point && segment.base < self.recovery_point {
             let at = scan.position();
             match scan.next_header().map_err(|stop| stopped(stop, &path, at))? {
@@ -230,6 +248,14 @@ impl<'a> Recovery<'a> {
         Ok(was_cut)
     }
 
+    /// Whether a segment without a batch is what compaction left of one: it has an index, which an empty segment that
+    /// is to grow has not, or not an empty one.
+    fn was_emptied(&self, segment: &Segment) -> Result<bool, Error> {
+        let path = segment.path(Kind::Index);
+        let index = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
+        Ok(segment.size() == 0 && index.is_some_and(|index| index.length == 0))
+    }
+
     /// What `rewrite` does for bytes, for the name of a file made since the recovery point: the sync of its folder
     /// may have failed, too. A crash between the two renames is ended by the next start as any `.swap`.
     fn renew_name(&self, segment: &Segment) -> Result<(), Error> {
@@ -247,6 +273,10 @@ impl<'a> Recovery<'a> {
 
     fn take(&mut self, builder: &mut IndexBuilder, position: u64, header: &Header) {
         builder.add(position, header);
+        let has_all = i64::from(header.record_count) == i64::from(header.last_offset_delta) + 1;
+        let follows = self.walked_to.is_none_or(|end| end.0 == header.base_offset);
+        self.has_holes |= !has_all || !follows;
+        self.walked_to = Some(after(header));
         let epoch = LeaderEpoch(header.leader_epoch);
         if self.epochs.latest().is_none_or(|latest| epoch > latest) {
             self.epochs.assign(epoch, Offset(header.base_offset));

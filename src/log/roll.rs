@@ -9,6 +9,7 @@ use crate::log::error::Error;
 use crate::log::offset_index;
 use crate::log::offset_index::Entries;
 use crate::log::producer_snapshot;
+use crate::log::published::End;
 use crate::log::segment::Segment;
 use crate::log::time_index;
 use crate::record::Header;
@@ -38,7 +39,7 @@ impl Log {
             None => self.directory.clock.wall().0.saturating_sub(active.created.0),
         };
         let jitter_ms = self.roll_jitter_ms(segment.base);
-        let too_old = waited_ms > config.segment_ms.saturating_sub(jitter_ms);
+        let too_old = waited_ms > config.max_segment_ms().saturating_sub(jitter_ms);
         let index_bytes = usize::try_from(config.segment_index_bytes).unwrap_or(0);
         let full = segment.tail.load().as_ref().is_some_and(|tail| {
             let offsets = usize::try_from(tail.offsets.count()).unwrap_or(usize::MAX);
@@ -91,7 +92,11 @@ impl Log {
         let mut core = self.core.lock();
         if self.warm(&mut core)?.active.position > 0 {
             let base = core.next;
-            self.roll_to(&mut core, base)?;
+            let segment = self.roll_to(&mut core, base)?;
+            if self.published.offset() == base {
+                // Nothing is queued: the log ends in the new segment for readers, too.
+                self.published.store(End { offset: base, segment: segment.base, position: 0 });
+            }
         }
         Ok(())
     }

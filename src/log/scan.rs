@@ -25,6 +25,9 @@ pub(crate) enum Stop {
     Io(io::Error),
 }
 
+/// A batch's position, header and bytes.
+pub(crate) type WholeBatch<'a> = (u64, Header, &'a [u8]);
+
 /// A walk over `position..end` of a file.
 pub(crate) struct Scan<'a> {
     file: &'a File,
@@ -34,6 +37,7 @@ pub(crate) struct Scan<'a> {
     buffer: Vec<u8>,
     buffer_start: u64,
     chunk: usize,
+    whole_chunk: usize,
 }
 
 impl<'a> Scan<'a> {
@@ -47,7 +51,14 @@ impl<'a> Scan<'a> {
             buffer: Vec::new(),
             buffer_start: 0,
             chunk: HEADERS_CHUNK,
+            whole_chunk: WHOLE_CHUNK,
         }
+    }
+
+    /// Reads about this many bytes at once where whole batches matter.
+    pub(crate) fn in_chunks_of(mut self, bytes: usize) -> Scan<'a> {
+        self.whole_chunk = bytes.max(HEADER_SIZE);
+        self
     }
 
     /// Where the next batch begins.
@@ -81,11 +92,11 @@ impl<'a> Scan<'a> {
             return Ok(None);
         }
         let position = self.position;
-        self.fill(HEADER_SIZE, WHOLE_CHUNK).map_err(Stop::Io)?;
+        self.fill(HEADER_SIZE, self.whole_chunk).map_err(Stop::Io)?;
         let header = Header::parse(self.at_position()).ok_or(Stop::Bad("header is cut off"))?;
         let size = sane(&header, position, self.end, self.next_offset).map_err(Stop::Bad)?;
         let length = usize::try_from(size).map_err(|_| Stop::Bad("batch is too large"))?;
-        self.fill(length, length.max(WHOLE_CHUNK)).map_err(Stop::Io)?;
+        self.fill(length, length.max(self.whole_chunk)).map_err(Stop::Io)?;
         let start = usize::try_from(position - self.buffer_start).unwrap_or(usize::MAX);
         let intact =
             start.checked_add(length).and_then(|to| self.buffer.get(start..to)).is_some_and(is_intact);
@@ -94,6 +105,15 @@ impl<'a> Scan<'a> {
         }
         self.pass(&header, size);
         Ok(Some((position, header)))
+    }
+
+    /// As [`Scan::next_batch`], with the batch's bytes.
+    pub(crate) fn next_bytes(&mut self) -> Result<Option<WholeBatch<'_>>, Stop> {
+        let Some((position, header)) = self.next_batch()? else { return Ok(None) };
+        let start = usize::try_from(position - self.buffer_start).unwrap_or(usize::MAX);
+        let end = start.saturating_add(header.total_size());
+        let bytes = self.buffer.get(start..end).ok_or(Stop::Bad("batch is cut off"))?;
+        Ok(Some((position, header, bytes)))
     }
 
     fn pass(&mut self, header: &Header, size: u64) {

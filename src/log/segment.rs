@@ -93,6 +93,17 @@ pub(crate) struct Segment {
     pub(crate) tail: ArcSwapOption<Tail>,
     max_timestamp: Mutex<Option<MaxTimestamp>>,
     aborted: Mutex<Option<Arc<Vec<AbortedTransaction>>>>,
+    /// What a segment that compaction replaces keeps for readers who still hold it. A file is opened by its name only
+    /// under this lock and while there is nothing here: the name may be the new segment's.
+    pinned: RwLock<Option<Pinned>>,
+}
+
+/// The files of a segment that compaction replaces.
+#[derive(Debug)]
+struct Pinned {
+    file: File,
+    offsets: FileIndex,
+    times: TimeIndex,
 }
 
 static NEXT_KEY: AtomicU64 = AtomicU64::new(1);
@@ -130,7 +141,21 @@ impl Segment {
             tail: ArcSwapOption::empty(),
             max_timestamp: Mutex::new(None),
             aborted: Mutex::new(None),
+            pinned: RwLock::new(None),
         }
+    }
+
+    /// Lets readers who hold this segment go on when its names are another's. It must be closed, with its indexes in
+    /// their files.
+    pub(crate) fn pin(&self, directory: &Directory) -> Result<(), Error> {
+        let path = self.path(Kind::Log);
+        let file = self.file(directory).map_err(|error| Error::io(&path, error))?;
+        let offsets = self.file_index(directory)?;
+        let times = self.time_index(directory)?;
+        self.max_timestamp(directory)?;
+        self.aborted(directory)?;
+        *self.pinned.write() = Some(Pinned { file, offsets, times });
+        Ok(())
     }
 
     /// Where one of its files is.
@@ -141,6 +166,10 @@ impl Segment {
     /// The `.log` file, opened (and made) when it is not.
     pub(crate) fn file(&self, directory: &Directory) -> io::Result<File> {
         directory.files.get(&self.slot, || {
+            let pinned = self.pinned.read();
+            if let Some(pinned) = pinned.as_ref() {
+                return Ok(pinned.file.clone());
+            }
             let path = self.path(Kind::Log);
             if self.exists.load(Ordering::Acquire) {
                 return directory.disk.open(&path, Open::ReadWrite);
@@ -298,7 +327,14 @@ impl Segment {
     /// The offset index as its file has it; `None` when the file is missing (for a log that is not empty) or wrong.
     pub(crate) fn read_index(&self, directory: &Directory) -> Result<Option<FileIndex>, Error> {
         let path = self.path(Kind::Index);
-        match directory.disk.read(&path, INDEX_SIZE_MAX) {
+        let read = {
+            let pinned = self.pinned.read();
+            if let Some(pinned) = pinned.as_ref() {
+                return Ok(Some(pinned.offsets.clone()));
+            }
+            directory.disk.read(&path, INDEX_SIZE_MAX)
+        };
+        match read {
             Ok(bytes) => {
                 let index = FileIndex::parse(Bytes::from(bytes), self.size());
                 Ok(index.filter(|index| index.count() > 0 || !self.needs_entries(directory)))
@@ -328,6 +364,10 @@ impl Segment {
     /// The time index as its file has it; `None` when it is missing or wrong.
     pub(crate) fn read_time_index(&self, directory: &Directory) -> Result<Option<TimeIndex>, Error> {
         let path = self.path(Kind::TimeIndex);
+        let pinned = self.pinned.read();
+        if let Some(pinned) = pinned.as_ref() {
+            return Ok(Some(pinned.times.clone()));
+        }
         match directory.disk.read(&path, INDEX_SIZE_MAX) {
             Ok(bytes) => Ok(TimeIndex::parse(&bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -354,7 +394,11 @@ impl Segment {
         *self.max_timestamp.lock() = Some(max);
         let offsets = tail.offsets.encode_from(0);
         let times = tail.times.lock().encode_from(0);
+        let pinned = self.pinned.read();
         for (kind, bytes) in [(Kind::Index, &offsets), (Kind::TimeIndex, &times)] {
+            if pinned.is_some() {
+                break;
+            }
             let path = self.path(kind);
             // What was built serves this process even when it cannot be kept.
             if let Err(error) = write_synced(directory, &path, bytes) {
@@ -379,7 +423,14 @@ impl Segment {
         if let Some(max) = *self.max_timestamp.lock() {
             return Ok(max);
         }
-        let from_file = match self.read_last_time(directory)? {
+        let last = {
+            let pinned = self.pinned.read();
+            match pinned.as_ref() {
+                Some(pinned) => pinned.times.last().map(|entry| self.max_of(entry)),
+                None => self.read_last_time(directory)?,
+            }
+        };
+        let from_file = match last {
             Some(max) => max,
             None if self.size() == 0 => MaxTimestamp { timestamp: Timestamp::NONE, offset: self.base },
             None => {
@@ -407,10 +458,12 @@ impl Segment {
         };
         file.read_exact_at(&mut last, position).map_err(|error| Error::io(&path, error))?;
         let entry = time_index::decode(&last).filter(|_| last.iter().any(|byte| *byte != 0));
-        Ok(entry.map(|entry| MaxTimestamp {
-            timestamp: entry.timestamp,
-            offset: Offset(self.base.0.saturating_add(i64::from(entry.relative))),
-        }))
+        Ok(entry.map(|entry| self.max_of(entry)))
+    }
+
+    fn max_of(&self, entry: time_index::Entry) -> MaxTimestamp {
+        let offset = Offset(self.base.0.saturating_add(i64::from(entry.relative)));
+        MaxTimestamp { timestamp: entry.timestamp, offset }
     }
 
     /// The largest timestamp as it is known in memory; `None` when it was not read.

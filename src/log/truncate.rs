@@ -40,7 +40,9 @@ impl Log {
         }
         tracing::info!(partition = %self.partition, %offset, %end, "truncating");
         self.recovery_point.fetch_min(offset.0, Ordering::AcqRel);
-        self.directory.checkpoints.lower_recovery_point(&self.directory, &self.partition, offset)?;
+        for name in [layout::RECOVERY_POINTS, layout::CLEANER_OFFSETS] {
+            self.directory.checkpoints.lower(&self.directory, name, (&self.partition, offset))?;
+        }
         core.note_taken_back(offset);
         self.shorten(&mut core, offset)?;
         self.announce(&core);

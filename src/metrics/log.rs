@@ -1,5 +1,6 @@
 //! Measurements of logs and their directories.
 
+use crate::metrics::Cleaner;
 use crate::metrics::Counter;
 use crate::metrics::Gauge;
 use crate::metrics::definition::Definition;
@@ -25,10 +26,15 @@ pub struct Log {
     pub recovery_cut_bytes: Counter,
     /// Log directories out of use.
     pub offline_directories: Gauge,
+    /// Compaction.
+    pub cleaner: Cleaner,
     flush_shown: Definition,
     offline: Family,
     total_bytes: Family,
     free_bytes: Family,
+    uncleanable_partitions: Family,
+    uncleanable_bytes: Family,
+    since_last_run: Family,
 }
 
 /// What a log directory is like at this moment.
@@ -40,6 +46,10 @@ pub struct Directory {
     pub offline: bool,
     /// Size of its file system, and what of it may still be filled; in bytes, when they can be told.
     pub space: Option<(u64, u64)>,
+    /// Partitions that could not be compacted, and what of them should be, in bytes.
+    pub uncleanable: (u64, u64),
+    /// Milliseconds since compaction looked for work; the same in all directories.
+    pub since_last_run_ms: Option<u64>,
 }
 
 impl Log {
@@ -52,11 +62,25 @@ impl Log {
         );
         let total_bytes =
             of_directory("dohle_log_directory_total_bytes", "Size of the directory's file system.");
+        let uncleanable_partitions = of_directory(
+            "kafka_log_logcleanermanager_uncleanable_partitions_count",
+            "Partitions that could not be compacted and are left alone until the next start.",
+        );
+        let uncleanable_bytes = of_directory(
+            "kafka_log_logcleanermanager_uncleanable_bytes",
+            "Bytes of those partitions that should be compacted.",
+        );
         let free_bytes = of_directory(
             "dohle_log_directory_free_bytes",
             "What may still be filled of the directory's file system.",
         );
+        let since_last_run = collectors.looked_up_gauge(
+            "kafka_log_logcleanermanager_time_since_last_run_ms".to_owned(),
+            &[],
+            "Milliseconds since compaction looked for work.",
+        );
         Log {
+            cleaner: Cleaner::new(collectors),
             flush: Spread::times(),
             flush_shown: collectors.spread(
                 "kafka_log_logflushstats_logflushrateandtimems",
@@ -78,6 +102,9 @@ impl Log {
             offline,
             total_bytes,
             free_bytes,
+            uncleanable_partitions,
+            uncleanable_bytes,
+            since_last_run,
         }
     }
 
@@ -86,6 +113,13 @@ impl Log {
         let labels: Vec<[&str; 1]> = directories.iter().map(|directory| [directory.path.as_str()]).collect();
         let each = || labels.iter().map(<[&str; 1]>::as_slice).zip(directories);
         self.offline.show(page, each().map(|(labels, one)| (labels, number(u64::from(one.offline)))));
+        let partitions = each().map(|(labels, one)| (labels, number(one.uncleanable.0)));
+        self.uncleanable_partitions.show(page, partitions);
+        let bytes = each().map(|(labels, one)| (labels, number(one.uncleanable.1)));
+        self.uncleanable_bytes.show(page, bytes);
+        if let Some(since) = directories.iter().find_map(|one| one.since_last_run_ms) {
+            self.since_last_run.show_one(page, number(since));
+        }
         let space = || each().filter_map(|(labels, one)| Some((labels, one.space?)));
         self.total_bytes.show(page, space().map(|(labels, (total, _))| (labels, number(total))));
         self.free_bytes.show(page, space().map(|(labels, (_, free))| (labels, number(free))));

@@ -7,6 +7,7 @@
 //! measure, and `admin/`, which shows the figures.
 
 mod broker;
+mod cleaner;
 mod cluster;
 mod definition;
 #[cfg(test)]
@@ -22,6 +23,7 @@ mod spread;
 mod topics;
 
 pub use broker::{Broker, Request, Sessions};
+pub use cleaner::Cleaner;
 pub use cluster::Cluster;
 pub use definition::{Definition, Kind};
 pub use groups::Groups;

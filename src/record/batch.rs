@@ -1,5 +1,6 @@
 //! The header of a batch, the walk over batches that lie one behind the other, and the checksum.
 
+use crate::base::Timestamp;
 use crate::config::TimestampType;
 use crate::record::codec::Codec;
 use crate::record::codec::UnknownCodec;
@@ -112,6 +113,12 @@ impl Header {
     /// Whether the batch holds a control record instead of records for consumers.
     pub fn is_control(&self) -> bool {
         self.attributes & layout::CONTROL_FLAG != 0
+    }
+
+    /// From when on the batch's tombstones, or its transaction marker, may be forgotten; `None` until compaction has
+    /// decided that (KIP-534).
+    pub fn delete_horizon(&self) -> Option<Timestamp> {
+        (self.attributes & layout::DELETE_HORIZON_FLAG != 0).then_some(Timestamp(self.base_timestamp))
     }
 
     /// Whether an idempotent producer sent the batch.
@@ -240,7 +247,6 @@ fn put<const SIZE: usize>(bytes: &mut [u8; HEADER_SIZE], at: usize, value: [u8; 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::Timestamp;
     use crate::record::BatchBuilder;
     use bytes::Bytes;
     use proptest::prelude::*;

@@ -65,6 +65,10 @@ pub const TRANSACTIONAL_FLAG: i16 = 1 << 4;
 /// Attribute bit: the record is a control record.
 pub const CONTROL_FLAG: i16 = 1 << 5;
 
+/// Attribute bit: the base timestamp is the time from which on the batch's tombstones, or its transaction marker, may
+/// be forgotten (KIP-534).
+pub const DELETE_HORIZON_FLAG: i16 = 1 << 6;
+
 /// "None" in the producer id field.
 pub const NO_PRODUCER_ID: i64 = -1;
 /// "None" in the producer epoch field.

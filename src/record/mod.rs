@@ -14,6 +14,7 @@ pub mod codec;
 pub mod control;
 pub mod layout;
 pub mod records;
+pub mod retain;
 mod rewrite;
 mod varint;
 
@@ -33,3 +34,5 @@ pub use layout::HEADER_SIZE;
 pub use records::Record;
 pub use records::records;
 pub use records::records_of;
+pub use retain::Left;
+pub use retain::retain;

@@ -44,6 +44,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("twox_hash", &["src/record/codec"]),
     ("snap", &["src/record/codec"]),
     ("flate2", &["src/record/codec"]),
+    ("siphasher", &["src/log/compact/"]),
     ("crc_fast", &["src/record/", "src/log/"]),
     ("dashmap", &["src/replica/registry.rs", "src/coordinator/runtime.rs", "src/quota/"]),
     ("prometheus", &["src/metrics/"]),

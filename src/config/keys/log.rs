@@ -47,41 +47,71 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Long, "log.cleaner.backoff.ms", Some("15000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc("Pause of the cleaner when there is nothing to compact."),
+        .used()
+        .doc(
+            "Pause of the cleaner when there is nothing to compact. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::Long, "log.cleaner.dedupe.buffer.size", Some("134217728"))
         .mode(Mode::ClusterWide)
-        .doc("Memory for the keys of a compaction run."),
+        .used()
+        .doc(
+            "Memory for the keys of a compaction run. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::Long, "log.cleaner.delete.retention.ms", Some("86400000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Default of a topic's `delete.retention.ms`."),
-    Definition::new(Kind::Boolean, "log.cleaner.enable", Some("true")).doc("Whether logs are compacted."),
+    Definition::new(Kind::Boolean, "log.cleaner.enable", Some("true"))
+        .used()
+        .doc("Whether logs are compacted."),
     Definition::new(Kind::Double, "log.cleaner.io.buffer.load.factor", Some("0.9"))
         .mode(Mode::ClusterWide)
-        .doc("How full the memory for keys may become."),
+        .used()
+        .doc(
+            "How full the memory for keys may become. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::Int, "log.cleaner.io.buffer.size", Some("524288"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc("Memory for reading and writing during compaction."),
+        .used()
+        .doc(
+            "Memory for reading and writing during compaction. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::Double, "log.cleaner.io.max.bytes.per.second", Some("1.7976931348623157E308"))
         .mode(Mode::ClusterWide)
-        .doc("Most bytes that compaction reads and writes in a second."),
+        .used()
+        .doc(
+            "Most bytes that compaction reads and writes in a second. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::Long, "log.cleaner.max.compaction.lag.ms", Some("9223372036854775807"))
         .at_least(1)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Default of a topic's `max.compaction.lag.ms`."),
     Definition::new(Kind::Double, "log.cleaner.min.cleanable.ratio", Some("0.5"))
         .range(Range::Fraction(0.0, 1.0))
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Default of a topic's `min.cleanable.dirty.ratio`."),
     Definition::new(Kind::Long, "log.cleaner.min.compaction.lag.ms", Some("0"))
         .at_least(0)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Default of a topic's `min.compaction.lag.ms`."),
     Definition::new(Kind::Int, "log.cleaner.threads", Some("1"))
         .at_least(0)
         .mode(Mode::ClusterWide)
-        .doc("Threads for compaction."),
+        .used()
+        .doc(
+            "Threads for compaction. A change while the broker runs counts at its \
+         next start.",
+        ),
     Definition::new(Kind::List, "log.cleanup.policy", Some("delete"))
         .range(Range::ListOf(&["compact", "delete"]))
         .mode(Mode::ClusterWide)

@@ -16,8 +16,7 @@ pub(super) const KEYS: &[Definition] = &[
         .used()
         .doc(
             "How old records go: `delete` removes segments by age and size, `compact` keeps the last \
-         value of each key, both may be given, and none keeps all. Compaction is not there yet: \
-         records of a compacted topic stay.",
+         value of each key, both may be given, and none keeps all.",
         ),
     Definition::new(Kind::Int, "compression.gzip.level", Some("-1"))
         .range(Range::GzipLevel)
@@ -50,6 +49,7 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .mode(Mode::Resource)
         .synonyms(&[Synonym { name: "log.cleaner.delete.retention.ms", factor: 1 }])
+        .used()
         .doc("How long a tombstone stays in a compacted topic."),
     Definition::new(Kind::Boolean, "errors.deadletterqueue.group.enable", Some("false"))
         .mode(Mode::Resource)
@@ -111,7 +111,8 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(1)
         .mode(Mode::Resource)
         .synonyms(&[Synonym { name: "log.cleaner.max.compaction.lag.ms", factor: 1 }])
-        .doc("Records older than this are compacted soon."),
+        .used()
+        .doc("Records older than this are compacted soon; a segment of a compacted topic is closed at this age."),
     Definition::new(Kind::Int, "max.decompressed.message.bytes", Some("2147483639"))
         .between(1, 2147483639)
         .mode(Mode::Resource)
@@ -146,11 +147,13 @@ pub(super) const KEYS: &[Definition] = &[
         .range(Range::Fraction(0.0, 1.0))
         .mode(Mode::Resource)
         .synonyms(&[Synonym { name: "log.cleaner.min.cleanable.ratio", factor: 1 }])
+        .used()
         .doc("Share of a log that must be new before it is compacted."),
     Definition::new(Kind::Long, "min.compaction.lag.ms", Some("0"))
         .at_least(0)
         .mode(Mode::Resource)
         .synonyms(&[Synonym { name: "log.cleaner.min.compaction.lag.ms", factor: 1 }])
+        .used()
         .doc("Records younger than this are not compacted."),
     Definition::new(Kind::Int, "min.insync.replicas", Some("1"))
         .at_least(1)

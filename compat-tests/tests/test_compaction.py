@@ -1,0 +1,145 @@
+"""Compacted topics: what real clients wrote is compacted, read by all, and understood by Apache Kafka, and the other
+way round."""
+
+import random
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from harness import raw
+from harness.admin import new_topic
+from harness.broker import Broker, free_port, start
+from harness.clients import CODECS, dump, produce
+from harness.kafka import Kafka
+from harness.metrics import figures
+from harness.wait import until
+from tests.test_flights import check_files
+
+READERS = ["java", "librdkafka", "franz-go", "kafka-python"]
+KEYS = 300
+QUICK = {"log.cleaner.backoff.ms": "100"}
+
+
+def rows(count, seed):
+    """Rows over few keys; every eighth is a tombstone, and the values do not compress."""
+    chance = random.Random(seed)
+    return [[f"k{chance.randrange(KEYS)}", None if i % 8 == 0 else chance.randbytes(150).hex(), {"h": str(i)}] for i in range(count)]
+
+
+def fill(broker, topic, last, turn):
+    """Every codec from two clients; `last` learns the last value of each key."""
+    for number, codec in enumerate(CODECS):
+        for client in ("java", "librdkafka"):
+            sent = rows(1500, f"{turn} {codec} {client}")
+            produce(client, broker, topic, codec, [row[:2] for row in sent])
+            last.update({key: value for key, value, _ in sent})
+
+
+def end_of(broker, topic):
+    with raw.Connection(broker) as c:
+        return raw.list_offset(c, topic, 0, -1)[1]
+
+
+def cleaned_to(broker, topic):
+    """Where the dirty part of the topic's partition begins."""
+    path = broker.data / "cleaner-offset-checkpoint"
+    lines = path.read_text().split("\n")[2:] if path.exists() else []
+    return next((int(line.split()[2]) for line in lines if line.startswith(f"{topic} 0 ")), 0)
+
+
+def active_base(broker, topic):
+    return max(int(path.stem) for path in (broker.data / f"{topic}-0").glob("*.log"))
+
+
+def settled(broker, topic):
+    base = active_base(broker, topic)
+    return base > 0 and cleaned_to(broker, topic) == base
+
+
+def check(broker, topic, last, clients=READERS):
+    """All clients read the same: the last value of each key, in few records, in order. Their count."""
+    found = None
+    for client in clients:
+        records = dump(client, broker, topic)
+        offsets = [record[1] for record in records]
+        assert offsets == sorted(set(offsets)), client
+        values = {key: value for _, _, _, key, value, *_ in records}
+        gone = {key for key in last if key not in values}
+        assert all(last[key] is None for key in gone), client
+        assert values == {key: value for key, value in last.items() if key not in gone}, client
+        plain = [record[:5] for record in records]
+        assert found in (None, plain), client
+        found = plain
+    return len(found)
+
+
+def test_a_compacted_topic_holds_the_last_value_of_each_key_for_every_client(folder):
+    port = free_port()
+    broker = start(folder, log_cleaner_backoff_ms=100, dohle_admin_listeners=f"127.0.0.1:{port}")
+    last = {}
+    try:
+        topic = new_topic(broker, "compacted", cleanup_policy="compact", segment_bytes=1048576, min_cleanable_dirty_ratio=0.01, delete_retention_ms=0)
+        fill(broker, topic, last, 1)
+        total = end_of(broker, topic)
+        assert total == 15000
+        until(lambda: settled(broker, topic), "the topic is compacted")
+        left = check(broker, topic, last)
+        assert left < total / 3, left
+        seen = figures(port)
+        assert seen.value("dohle_log_compactions_total") >= 1
+        assert seen.sum("kafka_log_logcleanermanager_uncleanable_partitions_count") == 0
+        assert seen.value("kafka_log_logcleanermanager_time_since_last_run_ms") is not None
+        assert seen.value("kafka_log_logcleaner_cleaner_recopy_percent") < 50
+        broker.kill()
+        broker.start()
+        assert check(broker, topic, last, ["java"]) <= left
+        assert end_of(broker, topic) == total
+        assert broker.stop() == 0, broker.log_tail()
+        check_files(broker)
+        assert "cannot compact" not in broker.log_text()
+    finally:
+        broker.kill()
+
+
+@pytest.mark.parametrize("first", [Broker, Kafka], ids=["begun by us", "begun by Kafka"])
+def test_two_brokers_compact_one_folder_in_turns(folder, first):
+    second = Kafka if first is Broker else Broker
+    broker = first(folder, free_port(), QUICK).start()
+    last, total, topic = {}, 0, None
+    try:
+        for turn, kind in enumerate([first, second, first]):
+            if turn:
+                broker = kind(folder, free_port(), QUICK).start()
+                check(broker, topic, last, ["librdkafka"])
+            else:
+                topic = new_topic(broker, "turns", cleanup_policy="compact", segment_bytes=1048576, min_cleanable_dirty_ratio=0.01)
+            fill(broker, topic, last, turn)
+            total += 15000
+            until(lambda: settled(broker, topic), "the topic is compacted", 60)
+            assert check(broker, topic, last, ["java"]) < 8000
+            assert end_of(broker, topic) == total
+            # Both also read what the other left without a goodbye.
+            if turn == 1:
+                broker.kill()
+            else:
+                assert broker.stop() in (0, 143), broker.log_tail()
+            check_files(broker)
+    finally:
+        broker.kill()
+
+
+def test_committed_offsets_are_compacted_and_outlast_it(folder):
+    broker = start(folder, log_cleaner_backoff_ms=100, offsets_topic_segment_bytes=20000, offsets_topic_num_partitions=1)
+    try:
+        topic = new_topic(broker, "read")
+        consumer = Consumer({"bootstrap.servers": broker.bootstrap, "group.id": "reader", "enable.auto.commit": False})
+        for offset in range(1, 1001):
+            consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+        size = lambda: sum(path.stat().st_size for path in (broker.data / "__consumer_offsets-0").glob("*.log"))
+        until(lambda: size() < 45000, "the offsets are compacted", 60)
+        broker.kill()
+        broker.start()
+        assert consumer.committed([TopicPartition(topic, 0)], timeout=60)[0].offset == 1000
+        consumer.close()
+    finally:
+        broker.kill()
