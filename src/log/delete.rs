@@ -13,6 +13,7 @@ use crate::log::retention;
 use crate::log::retention::Policy;
 use crate::log::retention::SegmentFacts;
 use crate::log::segment::Segment;
+use crate::log::writer::is_full;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -123,40 +124,73 @@ impl Log {
         Ok(stat.map_or(Timestamp(i64::MAX), |stat| stat.modified))
     }
 
-    /// Takes the oldest segments out of the view; their files are renamed now and removed later.
+    /// Takes the oldest segments out of the view, one after the other; their files are renamed now and removed later.
+    /// One whose file stays goes back into the view: left behind on disk, it would end in a hole, and recovery would
+    /// take all that follows for a torn end.
     fn remove_oldest(&self, segments: &Segments, count: usize) -> Result<(), Error> {
-        {
-            let mut core = self.core.lock();
-            // A roll may have added a segment since.
-            let kept: Segments = self.view.load().iter().skip(count).cloned().collect();
-            core.dirty.retain(|dirty| kept.iter().any(|segment| Arc::ptr_eq(segment, dirty)));
-            if let Some(warm) = core.warm.as_mut() {
-                let start = kept.first().map_or(Offset::ZERO, |first| first.base);
-                warm.snapshots.retain(|snapshot| snapshot.0 >= start);
-            }
-            segments.iter().take(count).for_each(|segment| segment.set_deleted());
-            self.view.store(Arc::new(kept));
-        }
         let mut paths = Vec::new();
+        let mut outcome = Ok(());
         for segment in segments.iter().take(count) {
+            let was_dirty = self.take_out(segment);
             segment.close(&self.directory);
-            self.mark_deleted(segment, &mut paths)?;
+            outcome = self.mark_deleted(segment, &mut paths);
+            if outcome.is_err() {
+                self.put_back(segment, was_dirty);
+                break;
+            }
             self.directory.metrics.segments_deleted.inc();
         }
         let dir = self.place.path();
-        self.directory.disk.sync_dir(&dir).map_err(|error| Error::io(&dir, error))?;
+        let synced = self.synced_or_offline(&dir, self.directory.disk.sync_dir(&dir));
         self.throw_away(paths);
-        Ok(())
+        outcome.and(synced)
     }
 
+    /// Takes the first segment out of the view; whether it had bytes that were not synced.
+    fn take_out(&self, segment: &Arc<Segment>) -> bool {
+        let mut core = self.core.lock();
+        let is_it = |other: &Arc<Segment>| Arc::ptr_eq(other, segment);
+        segment.set_deleted(true);
+        // A roll may have added a segment since.
+        let kept: Segments = self.view.load().iter().filter(|other| !is_it(other)).cloned().collect();
+        if let Some(warm) = core.warm.as_mut() {
+            let start = kept.first().map_or(Offset::ZERO, |first| first.base);
+            warm.snapshots.retain(|snapshot| snapshot.0 >= start);
+        }
+        self.view.store(Arc::new(kept));
+        let was_dirty = core.dirty.iter().any(is_it);
+        core.dirty.retain(|dirty| !is_it(dirty));
+        was_dirty
+    }
+
+    fn put_back(&self, segment: &Arc<Segment>, was_dirty: bool) {
+        let mut core = self.core.lock();
+        segment.set_deleted(false);
+        let mut segments: Segments = self.view.load().as_ref().clone();
+        segments.insert(0, segment.clone());
+        self.view.store(Arc::new(segments));
+        if was_dirty {
+            core.dirty.insert(0, segment.clone());
+        }
+    }
+
+    /// Renames a segment's files, the log first: with it the segment is gone. Where there is no room for the longer
+    /// name, the file goes at once. An index that stays behind is removed by the next start.
     fn mark_deleted(&self, segment: &Segment, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
         for kind in Kind::ALL {
             let from = segment.path(kind);
             let to = with_suffix(&from, Intermediate::Deleted.suffix());
-            match self.directory.disk.rename(&from, &to) {
-                Ok(()) => paths.push(to),
+            let renamed = match self.directory.disk.rename(&from, &to) {
+                Err(error) if is_full(&error) => self.directory.disk.remove_file(&from),
+                renamed => renamed.map(|()| paths.push(to)),
+            };
+            match renamed {
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(Error::io(&from, error)),
+                Err(error) if kind == Kind::Log => return Err(Error::io(&from, error)),
+                Err(error) => {
+                    tracing::warn!(file = %from.display(), %error, "cannot remove a file of a deleted segment");
+                }
             }
         }
         Ok(())

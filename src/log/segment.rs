@@ -187,9 +187,9 @@ impl Segment {
         self.exists.load(Ordering::Acquire)
     }
 
-    /// It leaves the log; called before its files go.
-    pub(crate) fn set_deleted(&self) {
-        self.deleted.store(true, Ordering::Release);
+    /// It leaves the log (before its files go), or comes back because they could not.
+    pub(crate) fn set_deleted(&self, deleted: bool) {
+        self.deleted.store(deleted, Ordering::Release);
     }
 
     /// Whether it has left the log, so that its files may be missing.

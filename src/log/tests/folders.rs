@@ -223,6 +223,53 @@ fn retention_removes_old_segments_up_to_the_high_watermark() {
 }
 
 #[test]
+fn a_segment_that_cannot_be_renamed_stays_until_it_can_and_leaves_no_hole() {
+    let mut struck = 0;
+    for operation in 0..30 {
+        let time = SimClock::new();
+        let machine = SimDisk::new(operation, time.clone());
+        let bench = Bench { disk: Disk::Sim(machine.clone()), clock: Clock::Sim(time), ..Bench::new() };
+        bench.disk.create_dir_all(bench.folder.path()).unwrap();
+        let dirs = bench.open();
+        let set = |config: &mut TopicConfig| {
+            small(config);
+            (config.retention_bytes, config.retention_ms) = (5_000, -1);
+        };
+        let log = open_log(&dirs, set);
+        let fill = || {
+            for _ in 0..200 {
+                append(&log, batch(1, 200, 5));
+            }
+            log.set_high_watermark(log.log_end_offset());
+        };
+        fill();
+        machine.fail_at(machine.operations() + operation, Fault::Device);
+        let outcome = dirs.retain_now();
+        machine.clear_faults();
+        if !machine.strikes().iter().any(|strike| strike.verb == "rename") {
+            continue;
+        }
+        struck += usize::from(outcome.is_err());
+        assert!(log.is_online());
+        fill();
+        dirs.retain_now().unwrap();
+        let start = log.log_start_offset();
+        assert!(start > Offset(200), "operation {operation}: the next run removes what stayed");
+        machine.kill_process();
+        drop((log, dirs));
+        let dirs = bench.open();
+        let log = open_log(&dirs, set);
+        assert_eq!(
+            (log.log_start_offset(), log.log_end_offset()),
+            (start, Offset(400)),
+            "operation {operation}"
+        );
+        assert_eq!(read_all(&log, start, 1 << 20).len(), usize::try_from(400 - start.0).unwrap());
+    }
+    assert!(struck > 1, "the renaming of {struck} logs failed");
+}
+
+#[test]
 fn a_timestamp_leads_to_the_first_record_at_or_after_it() {
     let bench = Bench::new();
     let dirs = bench.open();
