@@ -18,6 +18,7 @@ use dohle::log::Append;
 use dohle::log::Dirs;
 use dohle::log::Log;
 use dohle::log::Origin;
+use dohle::log::Proof;
 use dohle::log::Threads;
 use dohle::record::BatchBuilder;
 use dohle::record::CheckedBatch;
@@ -61,7 +62,13 @@ fn open(folder: &Path) -> (Dirs, Arc<Log>) {
 fn lookup(criterion: &mut Criterion) {
     let folder = tempfile::tempdir().expect("a folder");
     let (_dirs, log) = open(folder.path());
-    let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client, hold: false };
+    let how = Append {
+        epoch: LeaderEpoch(0),
+        sync: false,
+        origin: Origin::Client,
+        proof: Proof::Waived,
+        hold: false,
+    };
     let count = 100_000;
     let batch = batch(940);
     for _ in 0..count {

@@ -21,3 +21,4 @@ pub mod protocol;
 pub mod record;
 pub mod replica;
 pub mod server;
+pub mod txn;

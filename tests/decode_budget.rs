@@ -63,6 +63,12 @@ fn decode(key: i16, version: i16, body: &Bytes) -> bool {
             return supplement::describe_log_dirs::decode(&header, body_for_own).is_ok();
         }
         versions::DELETE_GROUPS => return supplement::delete_groups::decode(&header, body_for_own).is_ok(),
+        versions::WRITE_TXN_MARKERS => {
+            return supplement::write_txn_markers::decode(&header, body_for_own).is_ok();
+        }
+        versions::TXN_OFFSET_COMMIT => {
+            return supplement::txn_offset_commit::decode(&header, body_for_own).is_ok();
+        }
         _ => {}
     }
     let layout = if key == versions::LIST_OFFSETS { version.min(10) } else { version };

@@ -167,14 +167,55 @@ async fn a_group_goes_on_where_it_committed_after_the_broker_was_restarted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transactional_producer_is_told_at_once_that_there_are_no_transactions() {
+async fn committed_readers_see_committed_transactions_and_a_newer_producer_fences_an_older_one() {
     let folder = TempDir::new().unwrap();
     let (server, address) = start(folder.path()).await;
-    let producer: FutureProducer = client(&address).set("transactional.id", "tx").create().unwrap();
-    let refused = tokio::task::block_in_place(|| producer.init_transactions(PATIENCE)).unwrap_err();
-    let KafkaError::Transaction(refused) = refused else { panic!("{refused:?}") };
-    assert!(refused.is_fatal() && !refused.is_retriable(), "{refused:?}");
-    assert!(refused.string().contains("does not coordinate transactions"), "{refused:?}");
-    drop(producer);
+    create(&address, "ledger", 2).await;
+    let transactional = || -> FutureProducer {
+        let producer: FutureProducer = client(&address).set("transactional.id", "tx").create().unwrap();
+        tokio::task::block_in_place(|| producer.init_transactions(PATIENCE)).unwrap();
+        producer
+    };
+    let write = async |producer: &FutureProducer, numbers: std::ops::Range<usize>, commit: bool| {
+        producer.begin_transaction().unwrap();
+        for number in numbers {
+            send(producer, "ledger", number).await;
+        }
+        tokio::task::block_in_place(|| {
+            if commit { producer.commit_transaction(PATIENCE) } else { producer.abort_transaction(PATIENCE) }
+        })
+    };
+    let producer = transactional();
+    write(&producer, 0..20, true).await.unwrap();
+    write(&producer, 20..40, false).await.unwrap();
+    write(&producer, 40..60, true).await.unwrap();
+    let values = |level: &str, count: usize| {
+        let group = format!("readers-{level}");
+        let config = client(&address).set("group.id", group).set("isolation.level", level).clone();
+        let consumer: BaseConsumer = config.create().unwrap();
+        consumer.subscribe(&["ledger"]).unwrap();
+        let read = tokio::task::block_in_place(|| read(&consumer, count));
+        let text = |message: &OwnedMessage| String::from_utf8(message.payload().unwrap().to_vec()).unwrap();
+        let mut values: Vec<String> = read.iter().map(text).collect();
+        values.sort();
+        values
+    };
+    let named = |numbers: &mut dyn Iterator<Item = usize>| {
+        let mut names: Vec<String> = numbers.map(|number| format!("value-{number}")).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(values("read_committed", 40), named(&mut (0..20).chain(40..60)));
+    assert_eq!(values("read_uncommitted", 60), named(&mut (0..60)));
+
+    let newer = transactional();
+    producer.begin_transaction().unwrap();
+    let record = FutureRecord::to("ledger").key("k").payload("late");
+    let _refused = producer.send(record, PATIENCE).await;
+    let fenced = tokio::task::block_in_place(|| producer.commit_transaction(PATIENCE)).unwrap_err();
+    let KafkaError::Transaction(fenced) = fenced else { panic!("{fenced:?}") };
+    assert!(fenced.is_fatal(), "{fenced:?}");
+    write(&newer, 60..70, true).await.unwrap();
+    drop((producer, newer));
     server.stop().await;
 }

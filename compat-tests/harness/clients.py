@@ -54,24 +54,25 @@ class Client:
     reads: frozenset = frozenset(SHAPES)
     writes_empty: bool = True  # whether it can write an empty key or value, and not null in its place
     reads_empty: bool = True  # whether it tells an empty key or value from null
+    transacts: bool = False  # whether it has transactions
     ends_for_none: bool = False  # whether it says the end of a partition where no record is as late as asked
 
 
 BOTH = ("eager", "cooperative")
 CLIENTS = {
-    "java": Client("4.4.0", java("java"), ALL, "enable.idempotence=true", BOTH, static=True),
-    "java-3.9": Client("3.9.2", java("java-3.9"), ALL, "enable.idempotence=true", BOTH, static=True),
-    "java-2.8": Client("2.8.2", java("java-2.8"), ALL, "enable.idempotence=true", BOTH, static=True),
-    "librdkafka": Client("2.16.1", python("confluent"), ALL, "enable.idempotence=true", BOTH, static=True),
+    "java": Client("4.4.0", java("java"), ALL, "enable.idempotence=true", BOTH, static=True, transacts=True),
+    "java-3.9": Client("3.9.2", java("java-3.9"), ALL, "enable.idempotence=true", BOTH, static=True, transacts=True),
+    "java-2.8": Client("2.8.2", java("java-2.8"), ALL, "enable.idempotence=true", BOTH, static=True, transacts=True),
+    "librdkafka": Client("2.16.1", python("confluent"), ALL, "enable.idempotence=true", BOTH, static=True, transacts=True),
     "kcat": Client("1.7.1", python("kcat"), {"topics", "describe", "times"}, "enable.idempotence=true", ("eager",), static=True,
                    writes=SHAPES - {"unnamed", "many"}, reads=SHAPES - {"empty"}, writes_empty=False),
-    "franz-go": Client("1.22.3", [f"{WORK}/go/franz"], ALL, "", BOTH, static=True, ends_for_none=True),
+    "franz-go": Client("1.22.3", [f"{WORK}/go/franz"], ALL, "", BOTH, static=True, transacts=True, ends_for_none=True),
     "sarama": Client("1.61.1", [f"{WORK}/go/sarama"], ALL, "idempotent", ("eager",), static=True),
     "kafka-go": Client("0.4.51", [f"{WORK}/go/kafkago"], ALL - {"truncate"}, None, ("eager",),
                        reads=SHAPES - {"empty"}, reads_empty=False, shares_with=("aiokafka", "kafkajs")),
-    "kafka-python": Client("3.0.12", python("kafka_python"), ALL, "idempotent", BOTH, static=True, writes=SHAPES - {"null"}),
-    "aiokafka": Client("0.14.0", python("aiokafka"), ALL - {"commit", "forget"}, "idempotent", ("eager",), static=True),
-    "kafkajs": Client("2.2.4", ["node", f"{WORK}/node/kafkajs.js"], ALL, "idempotent", ("eager",),
+    "kafka-python": Client("3.0.12", python("kafka_python"), ALL, "idempotent", BOTH, static=True, transacts=True, writes=SHAPES - {"null"}),
+    "aiokafka": Client("0.14.0", python("aiokafka"), ALL - {"commit", "forget"}, "idempotent", ("eager",), static=True, transacts=True),
+    "kafkajs": Client("2.2.4", ["node", f"{WORK}/node/kafkajs.js"], ALL, "idempotent", ("eager",), transacts=True,
                       writes=SHAPES - {"null"}, reads=SHAPES - {"null", "many"}, ends_for_none=True),
     "platformatic": Client("2.12.1", [modern_node(), f"{WORK}/node/platformatic.js"], ALL, "idempotent", BOTH, static=True),
     "rskafka": Client("0.6.0", [f"{WORK}/rust/debug/dohle-compat-rskafka"], TOPICS | {"truncate", "times"},
@@ -145,13 +146,17 @@ class Member:
         self.reader.join(10)
 
 
+class Refused(AssertionError):
+    """What a client says of a command that did not succeed."""
+
+
 class Session:
     """An admin session as a process of its own: a command goes in as one line, its answer comes out as one."""
 
-    def __init__(self, client, broker):
+    def __init__(self, client, broker, verb="admin", *args):
         self.client = client
         self.process = subprocess.Popen(
-            COMMANDS[client] + ["admin", broker.bootstrap], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            COMMANDS[client] + [verb, broker.bootstrap, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.answers = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -170,7 +175,8 @@ class Session:
             raise AssertionError(f"{self.client} does not answer {command}") from None
         assert line is not None, f"{self.client} ended at {command}"
         answer = json.loads(line)
-        assert "error" not in answer, f"{self.client} {command}: {answer['error']}"
+        if "error" in answer:
+            raise Refused(f"{self.client} {command}: {answer['error']}")
         return answer["ok"]
 
     def offsets(self, *command):
@@ -183,3 +189,33 @@ class Session:
             self.process.wait(20)
         finally:
             self.process.kill()
+
+
+class Transactions(Session):
+    """A transactional producer of a client."""
+
+    def __init__(self, client, broker, name, timeout_ms=60000):
+        super().__init__(client, broker, "transactions", name, str(timeout_ms))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.kill()
+        self.process.wait(20)
+
+    def write(self, topic, values, how="commit"):
+        """One whole transaction: each value goes into both partitions."""
+        self.ask("begin")
+        for value in values:
+            for partition in (0, 1):
+                self.ask("send", topic, partition, value)
+        self.ask("flush")
+        if how:
+            self.ask(how)
+
+
+def committed(client, broker, topic, last):
+    """The values of a topic's committed records by partition, in order; `last` stands at the end of each."""
+    return {int(p): values for p, values in json.loads(run(client, "committed", broker.bootstrap, topic, last)).items()}

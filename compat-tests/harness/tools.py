@@ -16,6 +16,7 @@ CLASSES = {
     "consumer-perf": "ConsumerPerformance",
     "dump-log": "DumpLogSegments",
     "delete-records": "DeleteRecordsCommand",
+    "transactions": "TransactionsCommand",
     "log-dirs": "LogDirsCommand",
     "broker-api-versions": "BrokerApiVersionsCommand",
 }

@@ -1,7 +1,7 @@
 """Field report F20: the wall clock steps back and forth while the broker runs.
 
 libfaketime moves the wall clock of the broker alone; its monotonic clock is left as it is. Rolls and retention under
-moved clocks are also tested on a simulated one in `src/log/tests/`. The transaction timer comes with transactions.
+moved clocks are also tested on a simulated one in `src/log/tests/`. So is the timer of transactions, in `src/txn/tests/`.
 """
 
 import os

@@ -2,8 +2,8 @@
 for a time after the last record).
 
 How limits are shared among partitions is tested in `src/replica/tests.rs`, sessions in
-`src/broker/data/fetch_session/tests.rs`. Fetches under read_committed with an open transaction (part of F18) come with
-transactions.
+`src/broker/data/fetch_session/tests.rs`. Fetches under read_committed with an open transaction (part of F18) are in
+`test_transactions.py`.
 """
 
 import json

@@ -2,7 +2,7 @@
 
 Every answer of the group requests is beside Kafka's in `tests/protocol/group_answers.rs`, the rules in
 `src/groups/tests/`; a static member of each client that comes back is in `test_groups.py`, resetting the offsets of an
-empty group with Kafka's tool in `test_tools.py`. Offsets within transactions come with transactions.
+empty group with Kafka's tool in `test_tools.py`. Offsets within transactions are in `test_transactions.py`.
 """
 
 import os

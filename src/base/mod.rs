@@ -4,6 +4,7 @@
 //! Never: behaviour of a room. A thing comes here only when two rooms need it. Called by: every room.
 
 pub mod error_code;
+pub mod hash;
 pub mod ids;
 pub mod offset;
 pub mod time;

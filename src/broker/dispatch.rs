@@ -11,6 +11,7 @@ use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
+use crate::broker::txn;
 use crate::metrics;
 use crate::protocol;
 use crate::protocol::RequestHeader;
@@ -106,7 +107,26 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DELETE_ACLS => Handler::Now(admin::acls::delete),
         versions::DELETE_RECORDS => Handler::Now(data::delete_records::handle),
         versions::INIT_PRODUCER_ID => {
-            Handler::Waiting(|b, c, body| Box::pin(data::init_producer_id::handle(b, c, body)))
+            Handler::Waiting(|b, c, body| Box::pin(txn::init_producer_id::handle(b, c, body)))
+        }
+        versions::ADD_PARTITIONS_TO_TXN => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::add_partitions_to_txn::handle(b, c, body)))
+        }
+        versions::ADD_OFFSETS_TO_TXN => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::add_offsets_to_txn::handle(b, c, body)))
+        }
+        versions::END_TXN => Handler::Waiting(|b, c, body| Box::pin(txn::end_txn::handle(b, c, body))),
+        versions::WRITE_TXN_MARKERS => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::write_txn_markers::handle(b, c, body)))
+        }
+        versions::TXN_OFFSET_COMMIT => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::txn_offset_commit::handle(b, c, body)))
+        }
+        versions::DESCRIBE_TRANSACTIONS => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::describe_transactions::handle(b, c, body)))
+        }
+        versions::LIST_TRANSACTIONS => {
+            Handler::Waiting(|b, c, body| Box::pin(txn::list_transactions::handle(b, c, body)))
         }
         versions::OFFSET_FOR_LEADER_EPOCH => Handler::Now(data::offset_for_leader_epoch::handle),
         versions::DESCRIBE_PRODUCERS => Handler::Now(data::describe_producers::handle),

@@ -30,18 +30,6 @@ impl Refused {
     }
 }
 
-/// The answer to a producer with a transactional id, as long as no room coordinates transactions.
-///
-/// It is no matter of access, but clients give up at once on this code, and show the message. librdkafka takes every
-/// answer of FindCoordinator but the two of failed authorization, INVALID_REQUEST too, as a reason to ask again, and
-/// all clients ask again on COORDINATOR_NOT_AVAILABLE: `init_transactions` then waits until its time is up, and says no
-/// reason. This goes when transactions come.
-pub(super) fn no_transactions() -> Refused {
-    let message =
-        "This broker does not coordinate transactions yet; producers without transactional.id work.";
-    Refused::new(ErrorCode::TransactionalIdAuthorizationFailed, message)
-}
-
 impl From<ErrorCode> for Refused {
     fn from(code: ErrorCode) -> Refused {
         Refused { code, message: None }
@@ -109,7 +97,6 @@ impl From<&replica::Error> for Refused {
             E::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
             E::OffsetNotAvailable => ErrorCode::OffsetNotAvailable,
             E::NotDeletable => ErrorCode::PolicyViolation,
-            E::UnverifiedTransaction => ErrorCode::InvalidTxnState,
             E::Batch(batch) => batch_code(batch),
             E::Log(log) => log_code(log),
         };
@@ -144,7 +131,9 @@ fn log_code(error: &log::Error) -> ErrorCode {
         E::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
         E::Producer(ProducerError::OutOfOrderSequence { .. }) => ErrorCode::OutOfOrderSequenceNumber,
         E::Producer(ProducerError::InvalidEpoch { .. }) => ErrorCode::InvalidProducerEpoch,
-        E::Producer(ProducerError::InvalidTransactionState { .. }) => ErrorCode::InvalidTxnState,
+        E::Producer(ProducerError::InvalidTransactionState { .. } | ProducerError::Unverified { .. }) => {
+            ErrorCode::InvalidTxnState
+        }
         E::Producer(ProducerError::CoordinatorFenced { .. }) => ErrorCode::TransactionCoordinatorFenced,
         E::BatchTooLarge { .. } => ErrorCode::RecordListTooLarge,
         E::Closed => ErrorCode::NotLeaderOrFollower,

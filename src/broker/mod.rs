@@ -14,6 +14,7 @@ mod meta;
 #[cfg(test)]
 pub(crate) mod testing;
 mod topic_creation;
+mod txn;
 mod wire;
 
 pub use context::Answer;
@@ -21,8 +22,8 @@ pub use context::Connection;
 pub use context::Context;
 pub use context::Reply;
 pub use data::FetchSessions;
-pub use data::ProducerIds;
 pub use errors::Refused;
+pub use txn::Marking;
 
 use crate::cluster::ControllerClient;
 use crate::cluster::Publisher;
@@ -31,6 +32,7 @@ use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
 use crate::replica::Replicas;
+use crate::txn as transactions;
 use std::sync::Arc;
 
 /// What the handlers work with. Built once by `server/`; everything in it is shared.
@@ -50,8 +52,8 @@ pub struct Broker {
     pub replicas: Arc<Replicas>,
     /// What clients fetch step by step.
     pub fetch_sessions: FetchSessions,
-    /// Ids for idempotent producers.
-    pub producer_ids: ProducerIds,
+    /// Transactions, and ids for producers.
+    pub transactions: transactions::Service,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

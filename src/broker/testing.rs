@@ -2,7 +2,6 @@
 
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
-use crate::broker::ProducerIds;
 use crate::cluster::ControllerClient;
 use crate::cluster::Image;
 use crate::cluster::Publisher;
@@ -11,6 +10,7 @@ use crate::groups;
 use crate::io::Clock;
 use crate::metrics::Registry;
 use crate::replica::Replicas;
+use crate::txn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,6 +27,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
     let clock = Clock::system();
     let publisher = Publisher::new(image);
     let controller = ControllerClient::stopped();
+    let transactions = txn::Service::new(&config, publisher.clone(), controller.clone(), clock.clone());
     Arc::new(Broker {
         groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
         config,
@@ -34,7 +35,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
         replicas: Replicas::idle(publisher.clone()),
         publisher,
         fetch_sessions: FetchSessions::new(10),
-        producer_ids: ProducerIds::new(controller.clone()),
+        transactions,
         controller,
         metrics: Registry::new().broker(),
     })

@@ -48,6 +48,8 @@ pub struct ServerConfig {
     pub groups: GroupSettings,
     /// Committed offsets and their topic.
     pub offsets: OffsetsSettings,
+    /// Transactions and the topic that keeps them.
+    pub transactions: TransactionSettings,
     /// Connections and requests.
     pub network: NetworkSettings,
     /// Folders and the upkeep of logs.
@@ -111,6 +113,33 @@ pub struct OffsetsSettings {
     pub retention_check_interval_ms: i64,
     /// `offsets.load.buffer.size`: bytes read at once while a partition is replayed.
     pub load_buffer_bytes: i32,
+}
+
+/// Transactions and the topic that keeps them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionSettings {
+    /// `transaction.state.log.num.partitions`.
+    pub topic_num_partitions: i32,
+    /// `transaction.state.log.replication.factor`; a smaller cluster uses as many replicas as it has brokers.
+    pub topic_replication_factor: i16,
+    /// `transaction.state.log.min.isr`.
+    pub topic_min_isr: i32,
+    /// `transaction.state.log.segment.bytes`.
+    pub topic_segment_bytes: i32,
+    /// `transaction.state.log.load.buffer.size`: bytes read at once while a partition is replayed.
+    pub load_buffer_bytes: i32,
+    /// `transaction.max.timeout.ms`.
+    pub timeout_max_ms: i32,
+    /// `transactional.id.expiration.ms`.
+    pub id_expiration_ms: i32,
+    /// `transaction.remove.expired.transaction.cleanup.interval.ms`.
+    pub id_expiration_interval_ms: i32,
+    /// `transaction.partition.verification.enable`.
+    pub verification: bool,
+    /// `add.partitions.to.txn.retry.backoff.ms`.
+    pub add_retry_ms: i32,
+    /// `add.partitions.to.txn.retry.backoff.max.ms`.
+    pub add_retry_max_ms: i32,
 }
 
 /// Connections and requests.
@@ -262,6 +291,7 @@ impl ServerConfig {
             topics: topic_settings(&values),
             groups: group_settings(&values)?,
             offsets: offsets_settings(&values)?,
+            transactions: transaction_settings(&values),
             network: network_settings(&values)?,
             storage: storage_settings(&values, node_id),
             metadata: metadata_settings(&values),
@@ -436,6 +466,22 @@ fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
         ));
     }
     Ok(groups)
+}
+
+fn transaction_settings(values: &Values) -> TransactionSettings {
+    TransactionSettings {
+        topic_num_partitions: values.int("transaction.state.log.num.partitions"),
+        topic_replication_factor: values.short("transaction.state.log.replication.factor"),
+        topic_min_isr: values.int("transaction.state.log.min.isr"),
+        topic_segment_bytes: values.int("transaction.state.log.segment.bytes"),
+        load_buffer_bytes: values.int("transaction.state.log.load.buffer.size"),
+        timeout_max_ms: values.int("transaction.max.timeout.ms"),
+        id_expiration_ms: values.int("transactional.id.expiration.ms"),
+        id_expiration_interval_ms: values.int("transaction.remove.expired.transaction.cleanup.interval.ms"),
+        verification: values.boolean("transaction.partition.verification.enable"),
+        add_retry_ms: values.int("add.partitions.to.txn.retry.backoff.ms"),
+        add_retry_max_ms: values.int("add.partitions.to.txn.retry.backoff.max.ms"),
+    }
 }
 
 fn offsets_settings(values: &Values) -> Result<OffsetsSettings, Invalid> {

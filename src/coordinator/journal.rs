@@ -3,6 +3,7 @@
 use crate::base::Offset;
 use crate::coordinator::error::Error;
 use crate::record::CheckedBatch;
+use crate::replica::Proof;
 use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
@@ -36,6 +37,7 @@ pub trait Journal: Send + Sync + 'static {
     /// Resolves when everything before `end` is committed. Has a deadline.
     fn committed(&self, end: Offset) -> Committing;
 
-    /// Appends; offsets are given in the order of calls. The promise is that of acks=all.
-    fn append(&self, batch: CheckedBatch) -> Result<Appended, Error>;
+    /// Appends; offsets are given in the order of calls. The promise is that of acks=all. `proof` speaks for a batch
+    /// of a transaction.
+    fn append(&self, batch: CheckedBatch, proof: Proof) -> Result<Appended, Error>;
 }

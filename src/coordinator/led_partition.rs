@@ -8,11 +8,14 @@ use crate::coordinator::journal::Committing;
 use crate::coordinator::journal::Journal;
 use crate::io::Clock;
 use crate::io::task;
+use crate::log;
+use crate::log::ProducerError;
 use crate::record::CheckedBatch;
 use crate::replica;
 use crate::replica::Acks;
 use crate::replica::Origin;
 use crate::replica::Partition;
+use crate::replica::Proof;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,8 +79,9 @@ impl Journal for LedPartition {
         Box::pin(async move { partition.committed(end, epoch, deadline).await.map_err(error_of) })
     }
 
-    fn append(&self, batch: CheckedBatch) -> Result<Appended, Error> {
-        let pending = self.partition.append_batch(batch, Acks::All, Origin::Coordinator, Some(self.epoch));
+    fn append(&self, batch: CheckedBatch, proof: Proof) -> Result<Appended, Error> {
+        let by = (Origin::Coordinator, proof);
+        let pending = self.partition.append_batch(batch, Acks::All, by, Some(self.epoch));
         let pending = pending.map_err(error_of)?;
         let base = pending.info().base_offset;
         let deadline = self.clock.now().plus(self.commit_timeout);
@@ -90,6 +94,13 @@ impl Journal for LedPartition {
 /// coordinator again, or try again here.
 fn error_of(error: replica::Error) -> Error {
     match error {
+        replica::Error::Log(log::Error::Producer(refused)) => match refused {
+            ProducerError::InvalidEpoch { .. } => Error::InvalidProducerEpoch,
+            ProducerError::CoordinatorFenced { .. } => Error::CoordinatorFenced,
+            ProducerError::InvalidTransactionState { .. }
+            | ProducerError::Unverified { .. }
+            | ProducerError::OutOfOrderSequence { .. } => Error::InvalidTransactionState,
+        },
         replica::Error::NotLeaderOrFollower
         | replica::Error::FencedLeaderEpoch { .. }
         | replica::Error::UnknownLeaderEpoch { .. }

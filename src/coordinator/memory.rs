@@ -8,6 +8,7 @@ use crate::coordinator::journal::Committing;
 use crate::coordinator::journal::Journal;
 use crate::record::CheckedBatch;
 use crate::record::walk;
+use crate::replica::Proof;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -114,7 +115,7 @@ impl Journal for Memory {
         })
     }
 
-    fn append(&self, batch: CheckedBatch) -> Result<Appended, Error> {
+    fn append(&self, batch: CheckedBatch, _proof: Proof) -> Result<Appended, Error> {
         if let Some(error) = self.state.lock().refuse.take() {
             return Err(error);
         }

@@ -5,7 +5,7 @@
 //! committed. When an append fails or the leadership goes, all that is not committed is thrown away: parked
 //! answers fail and the state is read again from the log. Every command that was accepted is answered.
 //! Never: a rule about groups or transactions; those are machines of the rooms above.
-//! Called by: `groups/` and later `txn/`.
+//! Called by: `groups/` and `txn/`.
 
 mod batch;
 pub mod error;
@@ -23,6 +23,7 @@ pub mod runtime;
 #[cfg(test)]
 mod tests;
 pub mod timer;
+mod wire;
 
 pub use error::Error;
 pub use follow::Follow;
@@ -32,8 +33,13 @@ pub use led_partition::LedPartition;
 pub use machine::Machine;
 pub use machine::Now;
 pub use machine::Place;
+pub use outcome::Ending;
 pub use outcome::Outcome;
 pub use outcome::Ticket;
 pub use outcome::TimerChange;
+pub use outcome::Transaction;
 pub use runtime::Options;
 pub use runtime::Runtime;
+pub use wire::Malformed;
+pub(crate) use wire::Reader;
+pub(crate) use wire::Writer;

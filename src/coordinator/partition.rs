@@ -13,14 +13,18 @@ use crate::coordinator::machine::Entry;
 use crate::coordinator::machine::Machine;
 use crate::coordinator::machine::Now;
 use crate::coordinator::machine::Place;
+use crate::coordinator::outcome::Ending;
 use crate::coordinator::outcome::Outcome;
 use crate::coordinator::outcome::Ticket;
 use crate::coordinator::outcome::TimerChange;
+use crate::coordinator::outcome::Transaction;
 use crate::coordinator::runtime::Options;
 use crate::coordinator::timer::Timers;
 use crate::io::Clock;
 use crate::io::Shutdown;
 use crate::record::CheckedBatch;
+use crate::record::control::EndTransaction;
+use crate::replica::Proof;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -35,13 +39,47 @@ const TURN_MAX: usize = 64;
 const RELOAD_DELAY: Duration = Duration::from_millis(500);
 const RELOAD_DELAY_MAX: Duration = Duration::from_secs(15);
 
-/// A command with the place for its answer.
-pub(super) struct Ask<M: Machine> {
-    pub(super) command: M::Command,
-    pub(super) answer: Asker<M>,
+/// What a partition's task is asked, with the place for its answer.
+pub(super) enum Ask<M: Machine> {
+    /// A command for the machine.
+    Command { command: M::Command, answer: Asker<M> },
+    /// The end of a producer's transaction on this partition.
+    End { ending: Ending, answer: Ended },
 }
 
 type Asker<M> = oneshot::Sender<Result<<M as Machine>::Answer, Error>>;
+type Ended = oneshot::Sender<Result<(), Error>>;
+
+impl<M: Machine> Ask<M> {
+    fn refuse(self, error: Error) {
+        match self {
+            Ask::Command { answer, .. } => drop(answer.send(Err(error))),
+            Ask::End { answer, .. } => drop(answer.send(Err(error))),
+        }
+    }
+}
+
+/// An answer that waits for the log. Who asked may be gone by then.
+enum Reply<M: Machine> {
+    Answer(Asker<M>, M::Answer),
+    Ended(Ended),
+}
+
+impl<M: Machine> Reply<M> {
+    fn give(self) {
+        match self {
+            Reply::Answer(asker, answer) => drop(asker.send(Ok(answer))),
+            Reply::Ended(asker) => drop(asker.send(Ok(()))),
+        }
+    }
+
+    fn fail(self, error: Error) {
+        match self {
+            Reply::Answer(asker, _) => drop(asker.send(Err(error))),
+            Reply::Ended(asker) => drop(asker.send(Err(error))),
+        }
+    }
+}
 
 /// Whether a partition takes commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,14 +145,14 @@ pub(super) async fn run<M: Machine, J: Journal>(
 /// Fails the commands that wait in the channel.
 fn refuse<M: Machine>(commands: &mut mpsc::Receiver<Ask<M>>, error: Error) {
     while let Ok(ask) = commands.try_recv() {
-        let _asker_may_be_gone = ask.answer.send(Err(error));
+        ask.refuse(error);
     }
 }
 
 /// Answers that wait for an append.
 struct Parked<M: Machine> {
     committed: Committing,
-    answers: Vec<(Asker<M>, M::Answer)>,
+    answers: Vec<Reply<M>>,
 }
 
 /// A loaded partition at work.
@@ -132,7 +170,7 @@ struct Desk<'a, M: Machine, J> {
     /// Those whose answer waits for the log, in the order of the log.
     parked: VecDeque<Parked<M>>,
     /// Answers of this turn.
-    answers: Vec<(Asker<M>, M::Answer)>,
+    answers: Vec<Reply<M>>,
 }
 
 impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
@@ -188,12 +226,17 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         }
         let mut ask = first;
         for _ in 0..TURN_MAX {
-            let Some(Ask { command, answer }) = ask.take() else { break };
-            self.tickets += 1;
-            let ticket = Ticket(self.tickets);
-            self.askers.insert(ticket, answer);
-            let outcome = self.machine.decide(self.now(), ticket, command);
-            self.take_for(Some(ticket), outcome)?;
+            match ask.take() {
+                None => break,
+                Some(Ask::Command { command, answer }) => {
+                    self.tickets += 1;
+                    let ticket = Ticket(self.tickets);
+                    self.askers.insert(ticket, answer);
+                    let outcome = self.machine.decide(self.now(), ticket, command);
+                    self.take_for(Some(ticket), outcome)?;
+                }
+                Some(Ask::End { ending, answer }) => self.end_transaction(ending, answer)?,
+            }
             if self.gathering.is_large() {
                 break;
             }
@@ -202,13 +245,13 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         self.flush()
     }
 
-    /// As [`Desk::take`]; what would write a record that is too large changes nothing, and who asked for it is
-    /// refused.
+    /// As [`Desk::take`]; what would write a record that is too large, or for a producer that may not write, changes
+    /// nothing, and who asked for it is refused.
     fn take_for(&mut self, ticket: Option<Ticket>, outcome: Outcome<M>) -> Result<(), Error> {
         match self.take(outcome) {
-            Err(Error::TooLarge) => {
+            Err(error) if error.is_of_command() => {
                 if let Some(asker) = ticket.and_then(|ticket| self.askers.remove(&ticket)) {
-                    let _asker_may_be_gone = asker.send(Err(Error::TooLarge));
+                    let _asker_may_be_gone = asker.send(Err(error));
                 }
                 Ok(())
             }
@@ -216,7 +259,7 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         }
     }
 
-    /// Writes down and applies what was decided. [`Error::TooLarge`] comes before anything is changed.
+    /// Writes down and applies what was decided. An error of the command comes before anything is changed.
     fn take(&mut self, outcome: Outcome<M>) -> Result<(), Error> {
         let entries: Vec<Entry> = outcome.records.iter().map(M::encode).collect();
         if let Some(entry) = entries.iter().find(|entry| !self.gathering.fits(entry)) {
@@ -224,13 +267,9 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
             tracing::warn!(partition = %self.context.index, bytes, "record is larger than a batch may be");
             return Err(Error::TooLarge);
         }
-        let wall = self.context.clock.wall();
-        for (record, entry) in outcome.records.iter().zip(&entries) {
-            if let Some(full) = self.gathering.push(entry, wall) {
-                self.append(full)?;
-            }
-            self.machine.apply(Place { offset: self.end, producer: ProducerId::NONE }, record);
-            self.end = Offset(self.end.0 + 1);
+        match outcome.transaction {
+            Some(transaction) => self.write_in_transaction(transaction, &outcome.records, &entries)?,
+            None => self.write(&outcome.records, &entries)?,
         }
         for change in outcome.changes {
             self.machine.install(change);
@@ -244,10 +283,80 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         }
         for (ticket, answer) in outcome.answers {
             if let Some(asker) = self.askers.remove(&ticket) {
-                self.answers.push((asker, answer));
+                self.answers.push(Reply::Answer(asker, answer));
             }
         }
         Ok(())
+    }
+
+    /// Gathers records for the turn's append, and applies them at once.
+    fn write(&mut self, records: &[M::Record], entries: &[Entry]) -> Result<(), Error> {
+        let wall = self.context.clock.wall();
+        for (record, entry) in records.iter().zip(entries) {
+            if let Some(full) = self.gathering.push(entry, wall) {
+                self.append(full)?;
+            }
+            self.apply(record, ProducerId::NONE);
+        }
+        Ok(())
+    }
+
+    /// Appends the records of a transaction in batches of their own, behind what was gathered; they are applied when
+    /// the log has taken the first, because it may refuse the producer.
+    fn write_in_transaction(
+        &mut self,
+        transaction: Transaction,
+        records: &[M::Record],
+        entries: &[Entry],
+    ) -> Result<(), Error> {
+        if let Some(batch) = self.gathering.take() {
+            self.append(batch)?;
+        }
+        let wall = self.context.clock.wall();
+        let mut gathering = self.gathering.in_transaction(transaction.producer, transaction.epoch);
+        let mut batches: Vec<CheckedBatch> =
+            entries.iter().filter_map(|entry| gathering.push(entry, wall)).collect();
+        batches.extend(gathering.take());
+        let mut end = self.end;
+        for (place, batch) in batches.into_iter().enumerate() {
+            end = Offset(end.0 + i64::from(batch.header().record_count));
+            match self.append_to(batch, transaction.proof, end) {
+                // The first batch opened the transaction, so the next was refused for no reason of the client.
+                Err(error) if place > 0 && error.is_of_command() => return Err(Error::NotAvailable),
+                appended => appended?,
+            }
+        }
+        records.iter().for_each(|record| self.apply(record, transaction.producer));
+        Ok(())
+    }
+
+    fn apply(&mut self, record: &M::Record, producer: ProducerId) {
+        self.machine.apply(Place { offset: self.end, producer }, record);
+        self.end = Offset(self.end.0 + 1);
+    }
+
+    /// Writes the marker that ends a producer's transaction and lets the machine act on it. When the log refuses the
+    /// marker, only who asked is told.
+    fn end_transaction(&mut self, ending: Ending, answer: Ended) -> Result<(), Error> {
+        if let Some(batch) = self.gathering.take() {
+            self.append(batch)?;
+        }
+        let Ending { producer, epoch, committed, coordinator_epoch, proof } = ending;
+        let marker = EndTransaction { committed, coordinator_epoch };
+        let batch = marker.batch(producer, epoch, self.context.clock.wall());
+        let end = Offset(self.end.0 + 1);
+        match self.append_to(batch, proof, end) {
+            Ok(()) => {
+                self.machine.end_transaction(producer, committed);
+                self.end = end;
+                self.answers.push(Reply::Ended(answer));
+                Ok(())
+            }
+            Err(error) => {
+                let _asker_may_be_gone = answer.send(Err(error));
+                if error.is_of_command() { Ok(()) } else { Err(error) }
+            }
+        }
     }
 
     /// Appends what the turn gathered. Its answers wait for the last append that is under way, so that nobody
@@ -259,15 +368,20 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         let answers = std::mem::take(&mut self.answers);
         match self.parked.back_mut() {
             Some(last) => last.answers.extend(answers),
-            None => give::<M>(answers),
+            None => answers.into_iter().for_each(Reply::give),
         }
         Ok(())
     }
 
     fn append(&mut self, batch: CheckedBatch) -> Result<(), Error> {
+        self.append_to(batch, Proof::None, self.end)
+    }
+
+    /// Appends a batch that must reach `end`.
+    fn append_to(&mut self, batch: CheckedBatch, proof: Proof, end: Offset) -> Result<(), Error> {
         let records = i64::from(batch.header().record_count);
-        let appended = self.journal.append(batch)?;
-        if appended.base.checked_add(records) != Some(self.end) {
+        let appended = self.journal.append(batch, proof)?;
+        if appended.base.checked_add(records) != Some(end) {
             // Someone else has written to this partition, so the applied places are wrong.
             tracing::error!(partition = %self.context.index, base = %appended.base, "append at another place");
             return Err(Error::NotAvailable);
@@ -280,7 +394,7 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
     fn release(&mut self, committed: Result<(), Error>) -> Result<(), Error> {
         committed?;
         if let Some(parked) = self.parked.pop_front() {
-            give::<M>(parked.answers);
+            parked.answers.into_iter().for_each(Reply::give);
         }
         Ok(())
     }
@@ -288,20 +402,14 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
     /// Everyone who waits is told that it came to nothing.
     fn fail(self, error: Error) {
         let parked = self.parked.into_iter().flat_map(|parked| parked.answers);
-        let askers = parked.chain(self.answers).map(|(asker, _)| asker).chain(self.askers.into_values());
-        for asker in askers {
+        parked.chain(self.answers).for_each(|reply| reply.fail(error));
+        for asker in self.askers.into_values() {
             let _asker_may_be_gone = asker.send(Err(error));
         }
     }
 
     fn now(&self) -> Now {
         Now(self.context.clock.wall())
-    }
-}
-
-fn give<M: Machine>(answers: Vec<(Asker<M>, M::Answer)>) {
-    for (asker, answer) in answers {
-        let _asker_may_be_gone = asker.send(Ok(answer));
     }
 }
 

@@ -5,6 +5,7 @@ use crate::base::PartitionIndex;
 use crate::coordinator::error::Error;
 use crate::coordinator::journal::Journal;
 use crate::coordinator::machine::Machine;
+use crate::coordinator::outcome::Ending;
 use crate::coordinator::partition;
 use crate::coordinator::partition::Ask;
 use crate::coordinator::partition::Status;
@@ -149,9 +150,26 @@ impl<M: Machine> Runtime<M> {
     pub async fn ask(&self, index: PartitionIndex, command: M::Command) -> Result<M::Answer, Error> {
         let commands = self.channel(index).await?;
         let (answer, wait) = oneshot::channel();
-        let ask = Ask { command, answer };
+        let ask = Ask::Command { command, answer };
         commands.send(ask).await.map_err(|_| Error::NotCoordinator)?;
         wait.await.unwrap_or(Err(Error::NotCoordinator))
+    }
+
+    /// Ends a producer's transaction on a partition: writes the marker and lets the machine act on it. Answered when
+    /// the marker is committed.
+    ///
+    /// # Errors
+    /// See [`Error`]; the producer's own errors leave everything as it was.
+    pub async fn end_transaction(&self, index: PartitionIndex, ending: Ending) -> Result<(), Error> {
+        let commands = self.channel(index).await?;
+        let (answer, wait) = oneshot::channel();
+        commands.send(Ask::End { ending, answer }).await.map_err(|_| Error::NotCoordinator)?;
+        wait.await.unwrap_or(Err(Error::NotCoordinator))
+    }
+
+    /// The leader epoch in which a partition is coordinated here.
+    pub fn epoch_of(&self, index: PartitionIndex) -> Option<LeaderEpoch> {
+        self.shared.partitions.lock().get(&index).map(|handle| handle.epoch)
     }
 
     /// Ends all tasks, for good, and waits for them.

@@ -25,6 +25,7 @@ struct Sums {
 
 enum Command {
     Add(String, i64),
+    AddInTransaction(i64, i64),
     Get(String),
     Wait(String),
     Fill(usize),
@@ -59,6 +60,14 @@ impl Machine for Sums {
                     outcome.timers.push(TimerChange::Cancel(name.clone()));
                 }
                 outcome.records.push((name, amount));
+                outcome
+            }
+            Command::AddInTransaction(producer, amount) => {
+                let mut outcome = Outcome::answer(ticket, Answer::Sum(amount));
+                let (producer, epoch) = (ProducerId(producer), crate::base::ProducerEpoch(0));
+                outcome.transaction =
+                    Some(Transaction { producer, epoch, proof: crate::replica::Proof::None });
+                outcome.records.push((String::from("in a transaction"), amount));
                 outcome
             }
             Command::Get(name) => Outcome::answer(ticket, Answer::Sum(sum(&name))),
@@ -407,4 +416,72 @@ async fn a_flipped_bit_makes_the_state_unavailable_and_not_another_one() {
         lead(&runtime, 0, &Memory::holding(&bytes));
         assert_eq!(runtime.ask(P, get("a")).await, wanted);
     }
+}
+
+fn ending(producer: i64, committed: bool) -> Ending {
+    Ending {
+        producer: ProducerId(producer),
+        epoch: crate::base::ProducerEpoch(0),
+        committed,
+        coordinator_epoch: 3,
+        proof: crate::replica::Proof::None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_written_in_a_transaction_counts_from_its_marker_on_also_for_the_next_leader() {
+    for (committed, wanted) in [(true, 12), (false, 0)] {
+        let log = Memory::new();
+        let first = runtime();
+        lead(&first, 0, &log);
+        for amount in [5, 7] {
+            first.ask(P, Command::AddInTransaction(9, amount)).await.unwrap();
+        }
+        first.ask(P, add("a", 1)).await.unwrap();
+        assert_eq!(first.ask(P, get("pending 9")).await, Ok(Answer::Sum(12)));
+        first.end_transaction(P, ending(9, committed)).await.unwrap();
+        assert_eq!(first.ask(P, get("ended")).await, Ok(Answer::Sum(wanted)));
+        first.ask(P, add("a", 1)).await.unwrap();
+        first.stop().await;
+        let second = runtime();
+        lead(&second, 1, &log);
+        assert_eq!(second.ask(P, get("ended")).await, Ok(Answer::Sum(wanted)));
+        assert_eq!(second.ask(P, get("a")).await, Ok(Answer::Sum(2)));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_marker_is_confirmed_when_it_is_committed() {
+    let log = Memory::new();
+    let runtime = runtime();
+    lead(&runtime, 0, &log);
+    assert!(runtime.ready(P, Duration::from_secs(5)).await);
+    log.committed.send_replace(0);
+    let clock = Clock::system();
+    let marker = runtime.end_transaction(P, ending(9, true));
+    assert_eq!(clock.timeout(Duration::from_secs(5), marker).await, None);
+    log.committed.send_replace(9);
+    runtime.end_transaction(P, ending(9, true)).await.unwrap();
+    assert_eq!(log.end(), Offset(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_producer_that_the_log_refuses_leaves_everything_as_it_was() {
+    let log = Memory::new();
+    let runtime = runtime();
+    lead(&runtime, 0, &log);
+    runtime.ask(P, add("a", 1)).await.unwrap();
+    let refuse = |error| log.state.lock().refuse = Some(error);
+    for error in [Error::InvalidProducerEpoch, Error::InvalidTransactionState, Error::CoordinatorFenced] {
+        refuse(error);
+        assert_eq!(runtime.ask(P, Command::AddInTransaction(9, 5)).await, Err(error));
+        refuse(error);
+        assert_eq!(runtime.end_transaction(P, ending(9, true)).await, Err(error));
+        // At once: nothing is read again.
+        assert_eq!(runtime.ask(P, get("a")).await, Ok(Answer::Sum(1)));
+    }
+    assert_eq!(log.end(), Offset(1));
+    refuse(Error::NotAvailable);
+    assert_eq!(runtime.end_transaction(P, ending(9, true)).await, Err(Error::NotAvailable));
+    assert_eq!(runtime.ask(P, add("a", 1)).await, Err(Error::Loading));
 }

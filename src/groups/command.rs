@@ -2,6 +2,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::TopicId;
+use crate::coordinator::Transaction;
 use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::protocols_bytes;
 use crate::metrics;
@@ -250,6 +251,8 @@ pub struct Commit {
     pub retention_ms: Option<i64>,
     /// Requests of version 9 and later learn that a group does not exist by its own code.
     pub knows_group_id_not_found: bool,
+    /// The transaction whose end decides whether the offsets count; `None` for offsets that count at once.
+    pub transaction: Option<Transaction>,
     /// What to store.
     pub topics: Vec<CommitTopic>,
 }

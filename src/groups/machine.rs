@@ -221,7 +221,9 @@ impl Groups {
         let (records, codes) = offsets::commit(now.0, self.settings.offset_metadata_max, request);
         let mut outcome = Outcome::answer(ticket, Answer::Commit(Ok(codes)));
         outcome.records = records;
-        if let Some(group) = group
+        outcome.transaction = request.transaction;
+        if request.transaction.is_none()
+            && let Some(group) = group
             && matches!(group.state, State::Stable | State::PreparingRebalance)
         {
             outcome.timers.extend(session(group, &request.member_id));

@@ -19,7 +19,6 @@ mod running;
 pub mod service;
 pub mod settings;
 mod show;
-mod wire;
 
 #[cfg(test)]
 mod tests;
@@ -29,4 +28,3 @@ pub use memory::Memory;
 pub use running::Running;
 pub use service::Service;
 pub use settings::Settings;
-pub use wire::Malformed;

@@ -18,10 +18,10 @@
 
 use crate::base::Timestamp;
 use crate::base::TopicId;
+use crate::coordinator::Malformed;
+use crate::coordinator::Reader;
+use crate::coordinator::Writer;
 use crate::coordinator::machine::Entry;
-use crate::groups::wire::Malformed;
-use crate::groups::wire::Reader;
-use crate::groups::wire::Writer;
 use bytes::Bytes;
 use std::sync::Arc;
 

@@ -4,11 +4,13 @@ use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::base::PartitionIndex;
 use crate::base::TopicId;
+use crate::base::hash::coordinator_partition;
 use crate::cluster::ControllerClient;
 use crate::cluster::Image;
 use crate::cluster::Publisher;
 use crate::config::ServerConfig;
 use crate::coordinator;
+use crate::coordinator::Ending;
 use crate::coordinator::InternalTopic;
 use crate::coordinator::Options;
 use crate::coordinator::Runtime;
@@ -96,11 +98,10 @@ impl Service {
         move || Groups::new(Arc::clone(&settings))
     }
 
-    /// The partition that keeps a group: Java's hash of its id over the number of partitions
-    /// (`GroupCoordinatorService.partitionFor`).
+    /// The partition that keeps a group.
     pub fn partition_of(&self, group: &str) -> PartitionIndex {
         let count = partition_count(&self.publisher.current()).unwrap_or(self.topic.partitions);
-        PartitionIndex(java_hash(group).checked_abs().unwrap_or(0) % count)
+        coordinator_partition(group, count)
     }
 
     /// Makes the topic that keeps groups, if it is not there; whether it is there now.
@@ -182,6 +183,15 @@ impl Service {
         }
     }
 
+    /// Ends a producer's transaction on a partition of [`TOPIC`]: the offsets that it committed count now, or are
+    /// dropped.
+    ///
+    /// # Errors
+    /// When the marker cannot be written.
+    pub async fn end_transaction(&self, index: PartitionIndex, ending: Ending) -> Result<(), ErrorCode> {
+        self.runtime.end_transaction(index, ending).await.map_err(coordinator::Error::code)
+    }
+
     /// See [`Command::Fetch`].
     ///
     /// # Errors
@@ -213,7 +223,8 @@ impl Service {
         let mut codes = vec![ErrorCode::UnknownServerError; groups.len()];
         for (index, places) in self.by_partition(groups) {
             let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
-            let answer = self.runtime.ask(index, Command::DeleteGroups(ids)).await.map_err(code_of);
+            let answer =
+                self.runtime.ask(index, Command::DeleteGroups(ids)).await.map_err(coordinator::Error::code);
             let answered = match answer {
                 Ok(Answer::DeleteGroups(answered)) => answered,
                 other => vec![unexpected(other); places.len()],
@@ -228,7 +239,8 @@ impl Service {
         let mut shown = vec![Ok(None); groups.len()];
         for (index, places) in self.by_partition(groups) {
             let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
-            let answer = self.runtime.ask(index, Command::Describe(ids)).await.map_err(code_of);
+            let answer =
+                self.runtime.ask(index, Command::Describe(ids)).await.map_err(coordinator::Error::code);
             let answered = match answer {
                 Ok(Answer::Describe(answered)) => answered.into_iter().map(Ok).collect(),
                 other => vec![Err(unexpected(other)); places.len()],
@@ -249,7 +261,7 @@ impl Service {
                 Ok(Answer::List(more)) => groups.extend(more),
                 // It moved away in this moment; its groups are listed there.
                 Err(coordinator::Error::NotCoordinator) => {}
-                other => return Err(unexpected(other.map_err(code_of))),
+                other => return Err(unexpected(other.map_err(coordinator::Error::code))),
             }
         }
         Ok(groups)
@@ -272,7 +284,7 @@ impl Service {
                 }
                 // It moved away in this moment; its groups are counted there.
                 Err(coordinator::Error::NotCoordinator) => {}
-                other => return Err(unexpected(other.map_err(code_of))),
+                other => return Err(unexpected(other.map_err(coordinator::Error::code))),
             }
         }
         Ok(sum)
@@ -289,7 +301,7 @@ impl Service {
     }
 
     async fn ask(&self, group: &str, command: Command) -> Result<Answer, ErrorCode> {
-        self.runtime.ask(self.partition_of(group), command).await.map_err(code_of)
+        self.runtime.ask(self.partition_of(group), command).await.map_err(coordinator::Error::code)
     }
 
     fn by_partition(&self, groups: &[Arc<str>]) -> BTreeMap<PartitionIndex, Vec<usize>> {
@@ -330,21 +342,6 @@ fn partition_count(image: &Image) -> Option<i32> {
     i32::try_from(topic.partitions.len()).ok().filter(|count| *count > 0)
 }
 
-/// `String.hashCode` of Java: over UTF-16 units, wrapping.
-fn java_hash(text: &str) -> i32 {
-    text.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
-}
-
-/// Kafka's code for a coordinator's error (`CoordinatorOperationExceptionHelper`).
-fn code_of(error: coordinator::Error) -> ErrorCode {
-    match error {
-        coordinator::Error::NotCoordinator => ErrorCode::NotCoordinator,
-        coordinator::Error::Loading => ErrorCode::CoordinatorLoadInProgress,
-        coordinator::Error::NotAvailable => ErrorCode::CoordinatorNotAvailable,
-        coordinator::Error::TooLarge => ErrorCode::UnknownServerError,
-    }
-}
-
 /// The code of an error; an answer to another question would be our fault.
 fn unexpected(answer: Result<Answer, ErrorCode>) -> ErrorCode {
     match answer {
@@ -353,20 +350,5 @@ fn unexpected(answer: Result<Answer, ErrorCode>) -> ErrorCode {
             tracing::error!(?answer, "answer to another command");
             ErrorCode::UnknownServerError
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_hash_is_javas() {
-        let cases = [("", 0), ("a", 97), ("group", 98_629_247), ("polygenelubricants", i32::MIN)];
-        for (text, hash) in cases {
-            assert_eq!(java_hash(text), hash, "{text}");
-        }
-        // Letters outside the basic plane count as two units.
-        assert_eq!(java_hash("\u{1F600}"), 0xD83D_i32 * 31 + 0xDE00);
     }
 }

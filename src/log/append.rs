@@ -13,6 +13,7 @@ use crate::log::load::marker_of;
 use crate::log::offset_index;
 use crate::log::producers::Marker;
 use crate::log::producers::Origin;
+use crate::log::producers::Proof;
 use crate::log::producers::Verdict;
 use crate::log::segment::Segment;
 use crate::log::time_index;
@@ -31,6 +32,8 @@ pub struct Append {
     pub sync: bool,
     /// Who appends.
     pub origin: Origin,
+    /// What speaks for a batch of a transaction, or for its end.
+    pub proof: Proof,
     /// Whether more follows at once: unless it must be synced, the batch is only queued, and whoever appends calls
     /// [`Log::write_held`] before it does anything else that can wait.
     pub hold: bool,
@@ -84,7 +87,8 @@ impl Log {
         if core.closed {
             return Err(Error::Closed);
         }
-        let verdict = self.warm(&mut core)?.producers.check(batch.header(), marker, how.origin)?;
+        let verdict =
+            self.warm(&mut core)?.producers.check(batch.header(), marker, (how.origin, how.proof))?;
         if let Verdict::Duplicate { base, end, timestamp } = verdict {
             return Ok(self.duplicate(&mut core, how, (base, end), timestamp));
         }

@@ -156,6 +156,12 @@ pub enum ProducerError {
         /// The producer.
         id: ProducerId,
     },
+    /// INVALID_TXN_STATE: nobody vouches for the batch's transaction.
+    #[error("record of producer {id} was not part of an ongoing transaction")]
+    Unverified {
+        /// The producer.
+        id: ProducerId,
+    },
     /// TRANSACTION_COORDINATOR_FENCED
     #[error("coordinator epoch {epoch} for producer {id} is older than {current}")]
     CoordinatorFenced {

@@ -13,6 +13,8 @@ use crate::record::Header;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::VecDeque;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// How many batches of a producer are remembered; a producer may have five requests in flight.
 pub(crate) const BATCHES_KEPT: usize = 5;
@@ -26,6 +28,37 @@ pub enum Origin {
     Client,
     /// A coordinator's own write (offset commits, markers): only the epoch is checked.
     Coordinator,
+}
+
+/// A verification that began: what was asked of the coordinator counts for this and no other (class
+/// `VerificationGuard`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Guard(u64);
+
+/// No two verifications of this process have one guard, whatever logs are loaded anew meanwhile.
+static GUARDS: AtomicU64 = AtomicU64::new(0);
+
+/// What speaks for a batch that belongs to a transaction, or for the marker that ends one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing: the first transactional batch of a producer is refused.
+    None,
+    /// Nothing is asked for (`transaction.partition.verification.enable=false`).
+    Waived,
+    /// The coordinator said, after this verification began, that the transaction is open (KIP-890).
+    Verified(Guard),
+    /// A marker of a transaction whose epoch grew with its end: it ends only what an older epoch began (KIP-1228).
+    GrownEpoch,
+}
+
+/// A verification under way (class `VerificationStateEntry`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Verification {
+    guard: Guard,
+    since: Timestamp,
+    epoch: i16,
+    /// Batches behind the first that waits must not overtake it.
+    lowest_sequence: i32,
 }
 
 /// The end of a transaction as a control batch says it (class `EndTransactionMarker`).
@@ -80,6 +113,11 @@ impl State {
         self.batches.back().map_or(NO_SEQUENCE, |batch| batch.last_sequence)
     }
 
+    /// Whether a transaction of this epoch is open: one of an older epoch may wait for its marker.
+    fn is_open(&self, epoch: i16) -> bool {
+        self.transaction_start.is_some() && self.epoch == epoch
+    }
+
     fn enter_epoch(&mut self, epoch: i16) {
         if self.epoch != epoch {
             self.batches.clear();
@@ -122,6 +160,9 @@ pub(crate) struct Producers {
     ongoing: BTreeMap<Offset, ProducerId>,
     /// First offset to marker offset of ended transactions whose marker is not yet below the high watermark.
     unreplicated: BTreeMap<Offset, Offset>,
+    /// Transactional producers without a transaction here, that asked their coordinator. Not kept on disk: whoever
+    /// asked before a restart asks again.
+    verifications: HashMap<ProducerId, Verification>,
 }
 
 impl Producers {
@@ -130,19 +171,30 @@ impl Producers {
         &self,
         header: &Header,
         marker: Option<Marker>,
-        origin: Origin,
+        (origin, proof): (Origin, Proof),
     ) -> Result<Verdict, ProducerError> {
         let id = ProducerId(header.producer_id);
         if id.0 < 0 {
             return Ok(Verdict::Fresh);
         }
-        let Some(state) = self.states.get(&id) else { return Ok(Verdict::Fresh) };
+        let Some(state) = self.states.get(&id) else {
+            self.check_proof(id, header, proof)?;
+            if origin == Origin::Client {
+                self.check_order(id, header)?;
+            }
+            return Ok(Verdict::Fresh);
+        };
         if origin == Origin::Client
             && let Some(duplicate) = find_duplicate(state, header)
         {
             return Ok(duplicate);
         }
-        if header.producer_epoch < state.epoch {
+        if !state.is_open(header.producer_epoch) {
+            self.check_proof(id, header, proof)?;
+        }
+        // A marker that is written again, because its answer was lost, finds no open transaction.
+        let must_have_grown = proof == Proof::GrownEpoch && state.transaction_start.is_some();
+        if header.producer_epoch < state.epoch || (must_have_grown && header.producer_epoch == state.epoch) {
             return Err(ProducerError::InvalidEpoch {
                 id,
                 epoch: header.producer_epoch,
@@ -160,12 +212,63 @@ impl Producers {
             return Ok(Verdict::Fresh);
         }
         if origin == Origin::Client {
+            self.check_order(id, header)?;
             check_sequence(id, state, header)?;
         }
         if state.transaction_start.is_some() && !header.is_transactional() && !header.is_control() {
             return Err(ProducerError::InvalidTransactionState { id });
         }
         Ok(Verdict::Fresh)
+    }
+
+    /// Begins the verification of a producer's transaction, or goes on with it; `None` when its transaction is open
+    /// here, so that nothing need be asked (`UnifiedLog.maybeStartTransactionVerification`).
+    pub(crate) fn verify(
+        &mut self,
+        id: ProducerId,
+        epoch: i16,
+        sequence: i32,
+        now: Timestamp,
+    ) -> Option<Guard> {
+        if self.states.get(&id).is_some_and(|state| state.is_open(epoch)) {
+            return None;
+        }
+        let verification = self.verifications.entry(id).or_insert_with(|| Verification {
+            guard: Guard(GUARDS.fetch_add(1, Ordering::Relaxed)),
+            since: now,
+            epoch,
+            lowest_sequence: sequence,
+        });
+        if epoch > verification.epoch {
+            verification.epoch = epoch;
+            verification.lowest_sequence = sequence;
+        } else if epoch == verification.epoch {
+            verification.lowest_sequence = verification.lowest_sequence.min(sequence);
+        }
+        Some(verification.guard)
+    }
+
+    /// The first batch of a transaction needs a word of the coordinator that is not older than the last marker.
+    fn check_proof(&self, id: ProducerId, header: &Header, proof: Proof) -> Result<(), ProducerError> {
+        if !header.is_transactional() || header.is_control() || proof == Proof::Waived {
+            return Ok(());
+        }
+        let own = self.verifications.get(&id).map(|verification| verification.guard);
+        match (proof, own) {
+            (Proof::Verified(guard), Some(own)) if guard == own => Ok(()),
+            _ => Err(ProducerError::Unverified { id }),
+        }
+    }
+
+    /// No batch overtakes one of the same epoch that waits for its verification.
+    fn check_order(&self, id: ProducerId, header: &Header) -> Result<(), ProducerError> {
+        match self.verifications.get(&id) {
+            Some(waits) if header.base_sequence > waits.lowest_sequence => {
+                let (sequence, last) = (header.base_sequence, waits.lowest_sequence);
+                Err(ProducerError::OutOfOrderSequence { id, sequence, last })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes an appended (or replayed) batch in. An aborted transaction that it ends is returned for the index.
@@ -180,7 +283,12 @@ impl Producers {
             return None;
         }
         if header.is_control() {
-            return self.apply_marker(id, header, base, marker?);
+            let marker = marker?;
+            self.verifications.remove(&id);
+            return self.apply_marker(id, header, base, marker);
+        }
+        if header.is_transactional() {
+            self.verifications.remove(&id);
         }
         let delta = header.last_offset_delta.max(0);
         let last_offset = Offset(base.0.saturating_add(i64::from(delta)));
@@ -243,6 +351,8 @@ impl Producers {
             let idle_ms = now.0.saturating_sub(state.last_timestamp.0);
             state.transaction_start.is_some() || idle_ms < expiration_ms
         });
+        self.verifications
+            .retain(|_, verification| now.0.saturating_sub(verification.since.0) < expiration_ms);
     }
 
     /// All producers, in order of id.
@@ -359,7 +469,7 @@ mod tests {
         }
 
         fn append_header(&mut self, header: Header) -> Result<Verdict, ProducerError> {
-            let verdict = self.producers.check(&header, None, Origin::Client)?;
+            let verdict = self.producers.check(&header, None, (Origin::Client, Proof::Waived))?;
             if verdict == Verdict::Fresh {
                 self.producers.apply(&header, Offset(self.end), None);
                 self.end += i64::from(header.record_count);
@@ -375,7 +485,7 @@ mod tests {
             let mut header = self.header(0, -1, 1, true);
             header.attributes = 0x30;
             let marker = Some(Marker { committed, coordinator_epoch });
-            self.producers.check(&header, marker, Origin::Coordinator)?;
+            self.producers.check(&header, marker, (Origin::Coordinator, Proof::None))?;
             let ended = self.producers.apply(&header, Offset(self.end), marker);
             self.end += 1;
             Ok(ended)
@@ -452,5 +562,58 @@ mod tests {
         assert_eq!(model.producers.first_unstable(), None);
         assert!(matches!(model.mark(true, 3), Err(ProducerError::CoordinatorFenced { .. })));
         assert_eq!(model.mark(true, 4), Ok(None), "a marker without data ends nothing");
+    }
+
+    #[test]
+    fn a_transaction_begins_only_with_a_word_that_is_newer_than_the_last_marker() {
+        let mut model = Model::new();
+        let id = ProducerId(7);
+        let begin = |model: &mut Model, sequence, proof| {
+            let header = model.header(0, sequence, 1, true);
+            let verdict = model.producers.check(&header, None, (Origin::Client, proof))?;
+            model.producers.apply(&header, Offset(model.end), None);
+            model.end += 1;
+            Ok::<_, ProducerError>(verdict)
+        };
+        let unverified = Err(ProducerError::Unverified { id });
+        assert_eq!(begin(&mut model, 0, Proof::None), unverified);
+        let guard = model.producers.verify(id, 0, 0, Timestamp(1)).unwrap();
+        assert_eq!(model.producers.verify(id, 0, 5, Timestamp(1)), Some(guard), "the same verification");
+        assert!(matches!(
+            begin(&mut model, 5, Proof::Verified(guard)),
+            Err(ProducerError::OutOfOrderSequence { last: 0, .. })
+        ));
+        assert_eq!(begin(&mut model, 0, Proof::Verified(guard)), Ok(Verdict::Fresh));
+        assert_eq!(model.producers.verify(id, 0, 1, Timestamp(1)), None, "the transaction is open");
+        assert_eq!(begin(&mut model, 1, Proof::None), Ok(Verdict::Fresh));
+        model.mark(false, 1).unwrap();
+        assert_eq!(begin(&mut model, 2, Proof::Verified(guard)), unverified, "the guard is used up");
+        let late = model.producers.verify(id, 0, 2, Timestamp(1)).unwrap();
+        model.mark(false, 1).unwrap();
+        assert_eq!(begin(&mut model, 2, Proof::Verified(late)), unverified, "a marker came between");
+        assert_eq!(begin(&mut model, 2, Proof::Waived), Ok(Verdict::Fresh));
+        let next_epoch = model.header(1, 0, 1, true);
+        let check = |proof| model.producers.check(&next_epoch, None, (Origin::Client, proof));
+        assert_eq!(check(Proof::None), unverified, "what is open is the transaction of another epoch");
+        assert!(model.producers.verify(id, 1, 0, Timestamp(1)).is_some());
+    }
+
+    #[test]
+    fn a_marker_of_a_grown_epoch_ends_only_what_an_older_epoch_began() {
+        let mut model = Model::new();
+        let header = model.header(3, 0, 1, true);
+        model.append_header(header).unwrap();
+        let marker = Some(Marker { committed: true, coordinator_epoch: 0 });
+        let mut end = |epoch| {
+            let mut header = model.header(epoch, -1, 1, true);
+            header.attributes = 0x30;
+            model.producers.check(&header, marker, (Origin::Coordinator, Proof::GrownEpoch))?;
+            model.producers.apply(&header, Offset(10), marker);
+            Ok::<_, ProducerError>(())
+        };
+        assert!(matches!(end(3), Err(ProducerError::InvalidEpoch { epoch: 3, current: 3, .. })));
+        assert_eq!(end(4), Ok(()));
+        assert_eq!(end(4), Ok(()), "written again");
+        assert!(end(3).is_err());
     }
 }

@@ -104,6 +104,11 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::DELETE_RECORDS => DELETE_RECORDS,
         versions::INIT_PRODUCER_ID => INIT_PRODUCER_ID,
         versions::OFFSET_FOR_LEADER_EPOCH => OFFSET_FOR_LEADER_EPOCH,
+        versions::ADD_PARTITIONS_TO_TXN => ADD_PARTITIONS_TO_TXN,
+        versions::ADD_OFFSETS_TO_TXN => ADD_OFFSETS_TO_TXN,
+        versions::END_TXN => END_TXN,
+        versions::WRITE_TXN_MARKERS => WRITE_TXN_MARKERS,
+        versions::TXN_OFFSET_COMMIT => TXN_OFFSET_COMMIT,
         versions::DESCRIBE_ACLS => DESCRIBE_ACLS,
         versions::CREATE_ACLS => CREATE_ACLS,
         versions::DELETE_ACLS => DELETE_ACLS,
@@ -117,6 +122,8 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::OFFSET_DELETE => OFFSET_DELETE,
         versions::DESCRIBE_CLUSTER => DESCRIBE_CLUSTER,
         versions::DESCRIBE_PRODUCERS => DESCRIBE_PRODUCERS,
+        versions::DESCRIBE_TRANSACTIONS => DESCRIBE_TRANSACTIONS,
+        versions::LIST_TRANSACTIONS => LIST_TRANSACTIONS,
         versions::LIST_CONFIG_RESOURCES => LIST_CONFIG_RESOURCES,
         versions::DESCRIBE_TOPIC_PARTITIONS => DESCRIBE_TOPIC_PARTITIONS,
         _ => return None,
@@ -531,4 +538,88 @@ const DESCRIBE_TOPIC_PARTITIONS: &[Field] = &[
     list("Topics", 0, &Kind::Struct(&[text("Name", 0)])),
     fixed("ResponsePartitionLimit", 0, 4),
     part("Cursor", 0, &[text("TopicName", 0), fixed("PartitionIndex", 0, 4)]).nullable(0),
+];
+
+const TXN_TOPICS: &[Field] = &[text("Name", 0), list("Partitions", 0, &Kind::Fixed(4))];
+
+const ADD_PARTITIONS_TO_TXN: &[Field] = &[
+    list(
+        "Transactions",
+        4,
+        &Kind::Struct(&[
+            text("TransactionalId", 4),
+            fixed("ProducerId", 4, 8),
+            fixed("ProducerEpoch", 4, 2),
+            fixed("VerifyOnly", 4, 1),
+            list("Topics", 4, &Kind::Struct(TXN_TOPICS)),
+        ]),
+    ),
+    text("V3AndBelowTransactionalId", 0).until(3),
+    fixed("V3AndBelowProducerId", 0, 8).until(3),
+    fixed("V3AndBelowProducerEpoch", 0, 2).until(3),
+    list("V3AndBelowTopics", 0, &Kind::Struct(TXN_TOPICS)).until(3),
+];
+
+const ADD_OFFSETS_TO_TXN: &[Field] = &[
+    text("TransactionalId", 0),
+    fixed("ProducerId", 0, 8),
+    fixed("ProducerEpoch", 0, 2),
+    text("GroupId", 0),
+];
+
+const END_TXN: &[Field] = &[
+    text("TransactionalId", 0),
+    fixed("ProducerId", 0, 8),
+    fixed("ProducerEpoch", 0, 2),
+    fixed("Committed", 0, 1),
+];
+
+const WRITE_TXN_MARKERS: &[Field] = &[list(
+    "Markers",
+    0,
+    &Kind::Struct(&[
+        fixed("ProducerId", 0, 8),
+        fixed("ProducerEpoch", 0, 2),
+        fixed("TransactionResult", 0, 1),
+        list("Topics", 0, &Kind::Struct(&[text("Name", 0), list("PartitionIndexes", 0, &Kind::Fixed(4))])),
+        fixed("CoordinatorEpoch", 0, 4),
+        fixed("TransactionVersion", 2, 1),
+    ]),
+)];
+
+const TXN_OFFSET_COMMIT: &[Field] = &[
+    text("TransactionalId", 0),
+    text("GroupId", 0),
+    fixed("ProducerId", 0, 8),
+    fixed("ProducerEpoch", 0, 2),
+    fixed("GenerationIdOrMemberEpoch", 3, 4),
+    text("MemberId", 3),
+    text("GroupInstanceId", 3).nullable(3),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0).until(5),
+            fixed("TopicId", 6, 16),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("PartitionIndex", 0, 4),
+                    fixed("CommittedOffset", 0, 8),
+                    fixed("CommittedLeaderEpoch", 2, 4),
+                    text("CommittedMetadata", 0).nullable(0),
+                ]),
+            ),
+        ]),
+    ),
+];
+
+const DESCRIBE_TRANSACTIONS: &[Field] = &[list("TransactionalIds", 0, &Kind::Text)];
+
+const LIST_TRANSACTIONS: &[Field] = &[
+    list("StateFilters", 0, &Kind::Text),
+    list("ProducerIdFilters", 0, &Kind::Fixed(8)),
+    fixed("DurationFilter", 1, 8),
+    text("TransactionalIdPattern", 2).nullable(2),
 ];

@@ -62,6 +62,16 @@ pub const DELETE_RECORDS: i16 = 21;
 pub const INIT_PRODUCER_ID: i16 = 22;
 /// Key of OffsetForLeaderEpoch.
 pub const OFFSET_FOR_LEADER_EPOCH: i16 = 23;
+/// Key of AddPartitionsToTxn.
+pub const ADD_PARTITIONS_TO_TXN: i16 = 24;
+/// Key of AddOffsetsToTxn.
+pub const ADD_OFFSETS_TO_TXN: i16 = 25;
+/// Key of EndTxn.
+pub const END_TXN: i16 = 26;
+/// Key of WriteTxnMarkers.
+pub const WRITE_TXN_MARKERS: i16 = 27;
+/// Key of TxnOffsetCommit.
+pub const TXN_OFFSET_COMMIT: i16 = 28;
 /// Key of DescribeAcls.
 pub const DESCRIBE_ACLS: i16 = 29;
 /// Key of CreateAcls.
@@ -88,6 +98,10 @@ pub const OFFSET_DELETE: i16 = 47;
 pub const DESCRIBE_CLUSTER: i16 = 60;
 /// Key of DescribeProducers.
 pub const DESCRIBE_PRODUCERS: i16 = 61;
+/// Key of DescribeTransactions.
+pub const DESCRIBE_TRANSACTIONS: i16 = 65;
+/// Key of ListTransactions.
+pub const LIST_TRANSACTIONS: i16 = 66;
 /// Key of ListConfigResources.
 pub const LIST_CONFIG_RESOURCES: i16 = 74;
 /// Key of DescribeTopicPartitions.
@@ -113,7 +127,7 @@ static TABLE: &[Api] = &[
             "Produce",
             (3, 13),
             9,
-            "Versions 0 to 2 are shown for old librdkafka (KAFKA-18659) and refused. Transactional batches are refused.",
+            "Versions 0 to 2 are shown for old librdkafka (KAFKA-18659) and refused. From 12 on partitions join the transaction by the first write (KIP-890).",
         )
     },
     row(FETCH, "Fetch", (4, 18), 12, "With incremental sessions (KIP-227) and topic ids (KIP-516)."),
@@ -126,7 +140,7 @@ static TABLE: &[Api] = &[
         "FindCoordinator",
         (0, 6),
         3,
-        "Groups; there is no transaction coordinator yet (TRANSACTIONAL_ID_AUTHORIZATION_FAILED), and no share coordinator.",
+        "Groups and transactional ids; there is no share coordinator.",
     ),
     row(JOIN_GROUP, "JoinGroup", (0, 9), 6, ""),
     row(HEARTBEAT, "Heartbeat", (0, 4), 4, ""),
@@ -144,14 +158,31 @@ static TABLE: &[Api] = &[
     row(CREATE_TOPICS, "CreateTopics", (2, 7), 5, ""),
     row(DELETE_TOPICS, "DeleteTopics", (1, 6), 4, ""),
     row(DELETE_RECORDS, "DeleteRecords", (0, 2), 2, ""),
-    row(
-        INIT_PRODUCER_ID,
-        "InitProducerId",
-        (0, 5),
-        2,
-        "Idempotent producers; a transactional id is refused (TRANSACTIONAL_ID_AUTHORIZATION_FAILED).",
-    ),
+    row(INIT_PRODUCER_ID, "InitProducerId", (0, 5), 2, ""),
     row(OFFSET_FOR_LEADER_EPOCH, "OffsetForLeaderEpoch", (2, 4), 4, ""),
+    row(
+        ADD_PARTITIONS_TO_TXN,
+        "AddPartitionsToTxn",
+        (0, 5),
+        3,
+        "From version 4 on between brokers: many transactions, also to be looked at only.",
+    ),
+    row(ADD_OFFSETS_TO_TXN, "AddOffsetsToTxn", (0, 4), 3, ""),
+    row(END_TXN, "EndTxn", (0, 5), 3, "From version 5 on each end gives a new epoch (KIP-890)."),
+    row(
+        WRITE_TXN_MARKERS,
+        "WriteTxnMarkers",
+        (1, 2),
+        1,
+        "Ends hanging transactions (`kafka-transactions.sh abort`).",
+    ),
+    row(
+        TXN_OFFSET_COMMIT,
+        "TxnOffsetCommit",
+        (0, 6),
+        3,
+        "From version 5 on the group joins the transaction by the first commit (KIP-890).",
+    ),
     row(DESCRIBE_ACLS, "DescribeAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
     row(CREATE_ACLS, "CreateAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
     row(DELETE_ACLS, "DeleteAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
@@ -165,6 +196,14 @@ static TABLE: &[Api] = &[
     row(OFFSET_DELETE, "OffsetDelete", (0, 0), NEVER, ""),
     row(DESCRIBE_CLUSTER, "DescribeCluster", (0, 2), 0, ""),
     row(DESCRIBE_PRODUCERS, "DescribeProducers", (0, 0), 0, ""),
+    row(DESCRIBE_TRANSACTIONS, "DescribeTransactions", (0, 0), 0, ""),
+    row(
+        LIST_TRANSACTIONS,
+        "ListTransactions",
+        (0, 2),
+        0,
+        "Patterns are those of Rust's `regex`, not of RE2/J.",
+    ),
     row(LIST_CONFIG_RESOURCES, "ListConfigResources", (0, 1), 0, ""),
     row(DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", (0, 0), 0, ""),
 ];

@@ -3,6 +3,8 @@
 use crate::base::Instant;
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
+use crate::base::ProducerEpoch;
+use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::config::FlushAcks;
 use crate::log;
@@ -18,7 +20,9 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::log::Guard;
 pub use crate::log::Origin;
+pub use crate::log::Proof;
 
 /// A local write is waited for at least this long, whatever time-out the client has for the replicas: Kafka's own
 /// local write is not subject to it at all.
@@ -89,8 +93,9 @@ impl Partition {
         records: Bytes,
         acks: Acks,
         origin: Origin,
+        proof: Proof,
     ) -> Result<PendingAppend, Error> {
-        self.append_or_hold(records, acks, origin, false)
+        self.append_or_hold(records, acks, (origin, proof), false)
     }
 
     /// As [`Partition::append`] for a client whose next request is here already: the batch gets its place, and
@@ -98,8 +103,13 @@ impl Partition {
     ///
     /// # Errors
     /// As [`Partition::append`].
-    pub fn append_held(self: &Arc<Self>, records: Bytes, acks: Acks) -> Result<PendingAppend, Error> {
-        self.append_or_hold(records, acks, Origin::Client, true)
+    pub fn append_held(
+        self: &Arc<Self>,
+        records: Bytes,
+        acks: Acks,
+        proof: Proof,
+    ) -> Result<PendingAppend, Error> {
+        self.append_or_hold(records, acks, (Origin::Client, proof), true)
     }
 
     /// Writes what [`Partition::append_held`] left.
@@ -112,14 +122,14 @@ impl Partition {
         self: &Arc<Self>,
         records: Bytes,
         acks: Acks,
-        origin: Origin,
+        (origin, proof): (Origin, Proof),
         hold: bool,
     ) -> Result<PendingAppend, Error> {
         self.traffic.batch_came();
         let bytes = records.len();
         let outcome = self.check(records, origin).and_then(|batch| {
             let count = batch.header().record_count;
-            Ok((self.append_checked(batch, acks, (origin, hold), None)?, count))
+            Ok((self.append_checked(batch, acks, (origin, proof, hold), None)?, count))
         });
         self.count(bytes, outcome)
     }
@@ -171,12 +181,12 @@ impl Partition {
         self: &Arc<Self>,
         batch: CheckedBatch,
         acks: Acks,
-        origin: Origin,
+        (origin, proof): (Origin, Proof),
         epoch: Option<LeaderEpoch>,
     ) -> Result<PendingAppend, Error> {
         self.traffic.batch_came();
         let (bytes, records) = (batch.bytes().len(), batch.header().record_count);
-        let outcome = self.append_checked(batch, acks, (origin, false), epoch);
+        let outcome = self.append_checked(batch, acks, (origin, proof, false), epoch);
         self.count(bytes, outcome.map(|pending| (pending, records)))
     }
 
@@ -184,12 +194,9 @@ impl Partition {
         self: &Arc<Self>,
         batch: CheckedBatch,
         acks: Acks,
-        (origin, hold): (Origin, bool),
+        (origin, proof, hold): (Origin, Proof, bool),
         epoch: Option<LeaderEpoch>,
     ) -> Result<PendingAppend, Error> {
-        if origin == Origin::Client && batch.header().is_transactional() {
-            return Err(Error::UnverifiedTransaction);
-        }
         let leader = self.lead(None)?;
         if epoch.is_some_and(|expected| expected != leader.epoch) {
             return Err(Error::NotLeaderOrFollower);
@@ -201,12 +208,27 @@ impl Partition {
             }
         }
         let sync = acks == Acks::All && self.syncs(&leader);
-        let how = log::Append { epoch: leader.epoch, sync, origin, hold };
+        let how = log::Append { epoch: leader.epoch, sync, origin, proof, hold };
         let appended = self.log.append(batch, how)?;
         self.grown(&leader);
         let epoch = leader.epoch;
         drop(leader);
         Ok(PendingAppend { partition: Arc::clone(self), appended, epoch, acks, sync })
+    }
+
+    /// Begins to verify a producer's transaction before its first batch is appended; `None` when it is open here, so
+    /// that the coordinator need not be asked (`Partition.maybeStartTransactionVerification`).
+    ///
+    /// # Errors
+    /// NOT_LEADER_OR_FOLLOWER, storage errors.
+    pub fn verify(
+        &self,
+        id: ProducerId,
+        epoch: ProducerEpoch,
+        sequence: i32,
+    ) -> Result<Option<Guard>, Error> {
+        drop(self.lead(None)?);
+        Ok(self.log.verify(id, epoch, sequence)?)
     }
 
     /// Whether a write with acks=all must be on stable storage here before it counts (`log.flush.acks`).
@@ -265,8 +287,7 @@ fn is_unexpected(error: &Error) -> bool {
         | Error::RequestTimedOut
         | Error::OffsetOutOfRange { .. }
         | Error::OffsetNotAvailable
-        | Error::NotDeletable
-        | Error::UnverifiedTransaction => true,
+        | Error::NotDeletable => true,
     }
 }
 

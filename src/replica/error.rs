@@ -67,10 +67,6 @@ pub enum Error {
     /// Records of a topic that is not cleaned by deletion are not deleted (POLICY_VIOLATION).
     #[error("records of the partition can not be deleted due to its cleanup.policy")]
     NotDeletable,
-    /// A transactional batch of a producer whose transaction nobody vouches for (INVALID_TXN_STATE, or
-    /// TRANSACTION_ABORTABLE for clients that know it).
-    #[error("the transaction is not known to a coordinator")]
-    UnverifiedTransaction,
     /// The batch is refused as it is.
     #[error(transparent)]
     Batch(#[from] check::Error),

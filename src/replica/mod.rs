@@ -21,8 +21,10 @@ mod waiters;
 
 pub use append::Acks;
 pub use append::AppendInfo;
+pub use append::Guard;
 pub use append::Origin;
 pub use append::PendingAppend;
+pub use append::Proof;
 pub use append::disk_patience;
 pub use error::Error;
 pub use fetch::Fetch;

@@ -124,7 +124,7 @@ fn large(bytes: usize) -> Bytes {
 }
 
 async fn produce(node: &Node, partition: &Arc<Partition>, records: Bytes, acks: Acks) -> AppendInfo {
-    partition.append(records, acks, Origin::Client).unwrap().done(node.soon()).await.unwrap()
+    partition.append(records, acks, Origin::Client, Proof::None).unwrap().done(node.soon()).await.unwrap()
 }
 
 fn read_from(from: i64, reader: Reader) -> ReadRequest {
@@ -210,7 +210,7 @@ async fn a_batch_sent_twice_is_stored_once_and_answered_alike() {
     let again = produce(&node, &partition, sequenced(0), Acks::All).await;
     assert_eq!(first.base_offset, again.base_offset);
     assert_eq!(partition.log_end_offset(), Offset(1));
-    let gap = partition.append(sequenced(5), Acks::All, Origin::Client);
+    let gap = partition.append(sequenced(5), Acks::All, Origin::Client, Proof::None);
     assert!(matches!(gap, Err(Error::Log(crate::log::Error::Producer(_)))));
 }
 
@@ -219,7 +219,7 @@ async fn records_beyond_the_followers_are_neither_visible_nor_acknowledged() {
     let node = Node::start(&[("min.insync.replicas", "2")]).await;
     let id = node.create("t", 1, &[0, 1]).await;
     let partition = node.partition("t", 0);
-    let pending = partition.append(batch(&["a", "b"]), Acks::All, Origin::Client).unwrap();
+    let pending = partition.append(batch(&["a", "b"]), Acks::All, Origin::Client, Proof::None).unwrap();
     assert!(!pending.is_done());
     assert_eq!((partition.log_end_offset(), partition.high_watermark()), (Offset(2), Offset(0)));
     assert_eq!(partition.read(&read_from(0, Reader::Consumer)).unwrap().bytes, 0);
@@ -240,7 +240,7 @@ async fn records_beyond_the_followers_are_neither_visible_nor_acknowledged() {
     assert!(matches!(partition.read(&stranger), Err(Error::NotLeaderOrFollower)));
 
     node.change(id, |change| change.isr = Some(vec![BrokerId(0)])).await;
-    let too_few = partition.append(batch(&["c"]), Acks::All, Origin::Client);
+    let too_few = partition.append(batch(&["c"]), Acks::All, Origin::Client, Proof::None);
     assert!(matches!(too_few, Err(Error::NotEnoughReplicas { in_sync: 1, min_isr: 2 })));
     produce(&node, &partition, batch(&["c"]), Acks::Leader).await;
     assert_eq!(partition.high_watermark(), Offset(2), "below min.insync.replicas it stands still");
@@ -259,7 +259,7 @@ async fn a_follower_that_waits_is_woken_by_what_consumers_do_not_see_yet() {
         let waiting = fetch(&node, vec![follower(from)], 1, 1 << 20);
         assert!(waiting.read().is_err());
         let appending = async {
-            let pending = partition.append(batch(&["a"]), acks, Origin::Client).unwrap();
+            let pending = partition.append(batch(&["a"]), acks, Origin::Client, Proof::None).unwrap();
             let in_time = pending.done(node.clock.now()).await;
             assert_eq!(in_time.is_ok(), acks == Acks::Leader);
         };
@@ -293,7 +293,7 @@ async fn a_smaller_isr_lets_waiting_appends_go() {
     let node = Node::start(&[]).await;
     let id = node.create("t", 1, &[0, 1]).await;
     let partition = node.partition("t", 0);
-    let pending = partition.append(batch(&["a"]), Acks::All, Origin::Client).unwrap();
+    let pending = partition.append(batch(&["a"]), Acks::All, Origin::Client, Proof::None).unwrap();
     let shrink = node.change(id, |change| change.isr = Some(vec![BrokerId(0)]));
     let (acknowledged, ()) = tokio::join!(pending.done(node.soon()), shrink);
     assert_eq!(acknowledged.unwrap().end_offset, Offset(1));
@@ -310,19 +310,24 @@ async fn epochs_fence_readers_and_lost_leadership_fails_who_waits() {
     assert!(matches!(partition.read(&with_epoch(2)), Err(Error::FencedLeaderEpoch { .. })));
     assert!(matches!(partition.read(&with_epoch(4)), Err(Error::UnknownLeaderEpoch { .. })));
 
-    let pending = partition.append(batch(&["a"]), Acks::All, Origin::Client).unwrap();
+    let pending = partition.append(batch(&["a"]), Acks::All, Origin::Client, Proof::None).unwrap();
     let lose = node.change(id, |change| change.leader = BrokerId(1));
     let (acknowledged, ()) = tokio::join!(pending.done(node.soon()), lose);
     assert!(matches!(acknowledged, Err(Error::NotLeaderOrFollower)));
     assert!(!partition.is_leader());
-    let refused = partition.append(batch(&["a"]), Acks::Leader, Origin::Client);
+    let refused = partition.append(batch(&["a"]), Acks::Leader, Origin::Client, Proof::None);
     assert!(matches!(refused, Err(Error::NotLeaderOrFollower)));
 
     node.change(id, |change| change.leader = BrokerId(0)).await;
     assert_eq!(partition.leader_epoch(), LeaderEpoch(5));
     let mut stale = BatchBuilder::new(Codec::None, Timestamp(1));
     stale.push(None, Some(b"v"), &[], Timestamp(1));
-    let refused = partition.append_batch(stale.build(), Acks::All, Origin::Coordinator, Some(LeaderEpoch(3)));
+    let refused = partition.append_batch(
+        stale.build(),
+        Acks::All,
+        (Origin::Coordinator, Proof::Waived),
+        Some(LeaderEpoch(3)),
+    );
     assert!(matches!(refused, Err(Error::NotLeaderOrFollower)), "an old leadership's write");
 }
 
@@ -458,7 +463,7 @@ async fn settings_reach_the_logs_while_they_run() {
     assert_eq!(partition.log().config().max_message_bytes, 1000);
     node.apply(&[set(2, "t", "max.message.bytes", "100")]).await;
     assert_eq!(partition.log().config().max_message_bytes, 100);
-    let refused = partition.append(large(200), Acks::Leader, Origin::Client);
+    let refused = partition.append(large(200), Acks::Leader, Origin::Client, Proof::None);
     assert!(matches!(refused, Err(Error::Batch(crate::record::check::Error::TooLarge { .. }))));
 }
 
@@ -536,7 +541,8 @@ async fn many_writers_leave_no_gap_and_a_reader_sees_only_whole_batches() {
         writers.push(task::spawn("writer", async move {
             for _ in 0..50 {
                 let acks = if writer % 2 == 0 { Acks::All } else { Acks::Leader };
-                let pending = partition.append(batch(&["a", "b", "c"]), acks, Origin::Client).unwrap();
+                let pending =
+                    partition.append(batch(&["a", "b", "c"]), acks, Origin::Client, Proof::None).unwrap();
                 pending.done(clock.now().plus(LONG)).await.unwrap();
             }
         }));
@@ -563,7 +569,8 @@ async fn a_committed_reader_stops_at_open_transactions_and_learns_of_aborted_one
     node.create("t", 1, &[0]).await;
     let partition = node.partition("t", 0);
     let append = async |batch: crate::record::CheckedBatch| {
-        let pending = partition.append_batch(batch, Acks::All, Origin::Coordinator, None).unwrap();
+        let pending =
+            partition.append_batch(batch, Acks::All, (Origin::Coordinator, Proof::Waived), None).unwrap();
         pending.done(node.soon()).await.unwrap();
     };
     let open = async |id: i64| {
@@ -580,8 +587,11 @@ async fn a_committed_reader_stops_at_open_transactions_and_learns_of_aborted_one
     let client = BatchBuilder::new(Codec::None, Timestamp(5)).producer(ProducerId(9), ProducerEpoch(0), 0);
     let mut client = client.transactional();
     client.push(None, Some(b"v"), &[], Timestamp(5));
-    let refused = partition.append(client.build().bytes().clone(), Acks::All, Origin::Client);
-    assert!(matches!(refused, Err(Error::UnverifiedTransaction)));
+    let refused = partition.append(client.build().bytes().clone(), Acks::All, Origin::Client, Proof::None);
+    assert!(matches!(
+        refused,
+        Err(Error::Log(crate::log::Error::Producer(crate::log::ProducerError::Unverified { .. })))
+    ));
     assert_eq!(partition.high_watermark(), Offset(1));
     assert_eq!(partition.last_stable_offset().unwrap(), Offset(0));
     assert_eq!(partition.read(&read_from(0, Reader::Committed)).unwrap().bytes, 0);

@@ -5,7 +5,7 @@ use crate::admin::Rooms;
 use crate::base::BrokerId;
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
-use crate::broker::ProducerIds;
+use crate::broker::Marking;
 use crate::cluster::Local;
 use crate::cluster::Opening;
 use crate::cluster::Publisher;
@@ -25,6 +25,7 @@ use crate::replica::Replicas;
 use crate::server::Error;
 use crate::server::Platform;
 use crate::server::platform::Sockets;
+use crate::txn;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +57,9 @@ pub struct Server {
     pub(super) below: Shutdown,
     pub(super) coordination: groups::Running,
     pub(super) groups: groups::Service,
+    pub(super) transacting: txn::Running,
+    pub(super) transactions: txn::Service,
+    pub(super) marking: Marking,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
@@ -159,6 +163,9 @@ async fn start_in(
     let commit_timeout = Duration::from_millis(u64::try_from(config.offsets.commit_timeout_ms).unwrap_or(0));
     let coordination =
         groups::Running::start(&groups, Arc::clone(&replicas), clock.clone(), commit_timeout, &below);
+    let transactions =
+        txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
+    let transacting = txn::Running::start(&transactions, Arc::clone(&replicas), clock.clone(), &below);
     let broker = Arc::new(Broker {
         config: Arc::clone(&config),
         clock: clock.clone(),
@@ -167,9 +174,10 @@ async fn start_in(
         groups: groups.clone(),
         replicas: Arc::clone(&replicas),
         fetch_sessions: FetchSessions::new(usize::try_from(config.network.fetch_session_slots).unwrap_or(0)),
-        producer_ids: ProducerIds::new(local.controller().clone()),
+        transactions: transactions.clone(),
         metrics: metrics.broker(),
     });
+    let marking = Marking::start(&broker, &below);
     let connections = Shutdown::new();
     let network = network_settings(&config, local.publisher());
     let service =
@@ -191,6 +199,9 @@ async fn start_in(
         below,
         coordination,
         groups,
+        transacting,
+        transactions,
+        marking,
         replicas,
         local,
         dirs,

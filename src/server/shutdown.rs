@@ -36,9 +36,12 @@ impl Server {
         let image = self.local.publisher().current();
         let broker_epoch = image.broker(self.node_id).map_or(-1, |broker| broker.epoch);
         self.groups.runtime().stop().await;
+        self.transactions.runtime().stop().await;
         self.below.trigger();
         let below = async {
+            self.marking.ended().await;
             self.coordination.ended().await;
+            self.transacting.ended().await;
             self.replicas.ended().await;
             self.local.ended().await;
         };

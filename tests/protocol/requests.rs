@@ -228,6 +228,48 @@ fn admin(key: i16, version: i16) -> RequestKind {
                 m::IncrementalAlterConfigsRequest::default().with_resources(vec![resource]),
             )
         }
+        _ => transaction(key, version),
+    }
+}
+
+fn transaction(key: i16, version: i16) -> RequestKind {
+    let id = || m::TransactionalId(StrBytes::from_static_str("nobody"));
+    match key {
+        versions::ADD_PARTITIONS_TO_TXN => {
+            use m::add_partitions_to_txn_request::{AddPartitionsToTxnTopic, AddPartitionsToTxnTransaction};
+            let topic = AddPartitionsToTxnTopic::default().with_name(topic()).with_partitions(vec![0]);
+            let request = m::AddPartitionsToTxnRequest::default();
+            RequestKind::AddPartitionsToTxn(if version >= 4 {
+                let one = AddPartitionsToTxnTransaction::default().with_transactional_id(id());
+                request.with_transactions(vec![one.with_topics(vec![topic])])
+            } else {
+                request.with_v3_and_below_transactional_id(id()).with_v3_and_below_topics(vec![topic])
+            })
+        }
+        versions::ADD_OFFSETS_TO_TXN => RequestKind::AddOffsetsToTxn(
+            m::AddOffsetsToTxnRequest::default().with_transactional_id(id()).with_group_id(group()),
+        ),
+        versions::END_TXN => RequestKind::EndTxn(m::EndTxnRequest::default().with_transactional_id(id())),
+        versions::WRITE_TXN_MARKERS => {
+            use m::write_txn_markers_request::{WritableTxnMarker, WritableTxnMarkerTopic};
+            let topic = WritableTxnMarkerTopic::default().with_name(topic()).with_partition_indexes(vec![0]);
+            let marker = WritableTxnMarker::default().with_topics(vec![topic]);
+            RequestKind::WriteTxnMarkers(m::WriteTxnMarkersRequest::default().with_markers(vec![marker]))
+        }
+        versions::TXN_OFFSET_COMMIT => {
+            use m::txn_offset_commit_request::{
+                TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic,
+            };
+            let partition = TxnOffsetCommitRequestPartition::default().with_committed_offset(1);
+            let topic =
+                TxnOffsetCommitRequestTopic::default().with_name(topic()).with_partitions(vec![partition]);
+            let request = m::TxnOffsetCommitRequest::default().with_transactional_id(id());
+            RequestKind::TxnOffsetCommit(request.with_group_id(group()).with_topics(vec![topic]))
+        }
+        versions::DESCRIBE_TRANSACTIONS => RequestKind::DescribeTransactions(
+            m::DescribeTransactionsRequest::default().with_transactional_ids(vec![id()]),
+        ),
+        versions::LIST_TRANSACTIONS => RequestKind::ListTransactions(m::ListTransactionsRequest::default()),
         _ => describe(key, version),
     }
 }

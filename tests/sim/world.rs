@@ -28,6 +28,7 @@ use dohle::log::Error;
 use dohle::log::Faults;
 use dohle::log::Log;
 use dohle::log::Origin;
+use dohle::log::Proof;
 use dohle::record::BatchBuilder;
 use dohle::record::Codec;
 use std::collections::BTreeMap;
@@ -158,7 +159,8 @@ impl World {
             builder.push(None, Some(&content), &[], now);
         }
         let batch = builder.producer(ProducerId(7), ProducerEpoch(epoch), sequence).build();
-        let how = Append { epoch: LeaderEpoch(0), sync, origin: Origin::Client, hold: false };
+        let how =
+            Append { epoch: LeaderEpoch(0), sync, origin: Origin::Client, proof: Proof::Waived, hold: false };
         match self.logs[index].append(batch, how) {
             Ok(appended) => {
                 assert!(!appended.duplicate, "a fresh batch was taken for a duplicate");
@@ -416,7 +418,13 @@ impl World {
                 builder.push(None, Some(b"again"), &[], Timestamp(1));
             }
             let again = builder.producer(ProducerId(7), ProducerEpoch(history.epoch), last.sequence).build();
-            let how = Append { epoch: LeaderEpoch(0), sync: false, origin: Origin::Client, hold: false };
+            let how = Append {
+                epoch: LeaderEpoch(0),
+                sync: false,
+                origin: Origin::Client,
+                proof: Proof::Waived,
+                hold: false,
+            };
             let answer = log.append(again, how).unwrap();
             assert!(answer.duplicate, "the last batch was not known any more");
             assert_eq!(answer.base_offset, last.appended.base_offset);

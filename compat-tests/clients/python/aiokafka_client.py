@@ -101,6 +101,18 @@ def refuse(code, what):
         raise for_code(code)(what)
 
 
+async def answer(commands):
+    """Answers the commands of a session, one line each, until the input ends."""
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        name, *args = json.loads(line)
+        try:
+            result = {"ok": await commands[name](*args)}
+        except Exception as error:
+            result = {"error": f"{type(error).__name__}: {error}"}
+        print(json.dumps(result), flush=True)
+
+
 async def admin(bootstrap):
     client = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await client.start()
@@ -169,15 +181,36 @@ async def admin(bootstrap):
     commands = {
         "create": create, "topics": client.list_topics, "describe": count, "delete": delete, "configs": configs, "alter": alter,
         "grow": grow, "truncate": truncate, "times": times, "groups": groups, "group": group, "committed": committed}
-    loop = asyncio.get_running_loop()
-    while line := await loop.run_in_executor(None, sys.stdin.readline):
-        name, *args = json.loads(line)
-        try:
-            answer = {"ok": await commands[name](*args)}
-        except Exception as error:
-            answer = {"error": f"{type(error).__name__}: {error}"}
-        print(json.dumps(answer), flush=True)
+    await answer(commands)
     await client.close()
+
+
+async def transactions(bootstrap, name, timeout_ms):
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=name, transaction_timeout_ms=int(timeout_ms))
+    await producer.start()
+
+    async def send(topic, partition, value):
+        await producer.send(topic, encode(value), partition=partition)
+
+    async def offsets(group, topic, at):
+        await producer.send_offsets_to_transaction({TopicPartition(topic, int(p)): offset for p, offset in at.items()}, group)
+
+    await answer({
+        "begin": producer.begin_transaction, "send": send, "flush": producer.flush, "offsets": offsets,
+        "commit": producer.commit_transaction, "abort": producer.abort_transaction})
+
+
+async def committed_values(bootstrap, topic, _last):
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=bootstrap, isolation_level="read_committed", auto_offset_reset="earliest")
+    await consumer.start()
+    partitions = sorted(consumer.assignment())
+    ends = await consumer.end_offsets(partitions)
+    values = {tp.partition: [] for tp in partitions}
+    while [tp for tp in partitions if await consumer.position(tp) < ends[tp]]:
+        for tp, records in (await consumer.getmany(timeout_ms=500)).items():
+            values[tp.partition] += [text(r.value) for r in records]
+    await consumer.stop()
+    print(json.dumps(values))
 
 
 if __name__ == "__main__":
@@ -185,4 +218,4 @@ if __name__ == "__main__":
     if verb == "digest" or verb == "dump":
         asyncio.run(read(*args, verb == "dump"))
     else:
-        asyncio.run({"produce": produce, "group": group, "admin": admin}[verb](*args))
+        asyncio.run({"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values}[verb](*args))

@@ -47,6 +47,25 @@ def produce(bootstrap, topic, codec, extra=""):
     print(json.dumps(done))
 
 
+def committed_values(bootstrap, topic, _last):
+    """The values of committed records by partition, in order."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False,
+                         "isolation.level": "read_committed", "enable.partition.eof": True})
+    partitions = sorted(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in partitions])
+    values = {p: [] for p in partitions}
+    ended = set()
+    while len(ended) < len(partitions):
+        message = consumer.poll(30)
+        assert message is not None, f"nothing more, and no end of {set(partitions) - ended}"
+        if message.error():
+            ended.add(message.partition())
+        else:
+            values[message.partition()].append(text(message.value()))
+    consumer.close()
+    print(json.dumps(values))
+
+
 def read(bootstrap, topic, dump):
     consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
     partitions = sorted(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
@@ -184,9 +203,35 @@ def admin(bootstrap):
     })
 
 
+def transactions(bootstrap, name, timeout_ms):
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": name, "transaction.timeout.ms": int(timeout_ms),
+                         "linger.ms": 0, "log_level": 2})
+    producer.init_transactions(60)
+    failed = []
+
+    def send(topic, partition, value):
+        producer.produce(topic, partition=partition, value=value, on_delivery=lambda error, _: error and failed.append(error))
+
+    def flush():
+        producer.flush(60)
+        if failed:
+            raise KafkaException(failed.pop())
+
+    def offsets(group, topic, at):
+        consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": group})
+        wanted = [TopicPartition(topic, int(p), offset) for p, offset in at.items()]
+        producer.send_offsets_to_transaction(wanted, consumer.consumer_group_metadata(), 60)
+        consumer.close()
+
+    session({
+        "begin": producer.begin_transaction, "send": send, "flush": flush, "offsets": offsets,
+        "commit": lambda: producer.commit_transaction(60), "abort": lambda: producer.abort_transaction(60),
+    })
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce, "group": group, "admin": admin}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values}[verb](*args)

@@ -145,9 +145,51 @@ def admin(bootstrap):
     })
 
 
+def transactions(bootstrap, name, timeout_ms):
+    producer = KafkaProducer(bootstrap_servers=bootstrap, transactional_id=name, transaction_timeout_ms=int(timeout_ms))
+    producer.init_transactions()
+    sent = []
+
+    def flush():
+        producer.flush(60)
+        for future in sent:
+            future.get(60)
+        sent.clear()
+
+    def commit():
+        sent.clear()
+        producer.commit_transaction()
+
+    def abort():
+        sent.clear()
+        producer.abort_transaction()
+
+    def offsets(group, topic, at):
+        wanted = {TopicPartition(topic, int(p)): OffsetAndMetadata(offset, "", -1) for p, offset in at.items()}
+        producer.send_offsets_to_transaction(wanted, group)
+
+    session({
+        "begin": producer.begin_transaction, "flush": flush, "offsets": offsets, "commit": commit, "abort": abort,
+        "send": lambda topic, partition, value: sent.append(producer.send(topic, encode(value), partition=partition)),
+    })
+
+
+def committed_values(bootstrap, topic, _last):
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, isolation_level="read_committed", auto_offset_reset="earliest")
+    partitions = [TopicPartition(topic, p) for p in sorted(consumer.partitions_for_topic(topic))]
+    consumer.assign(partitions)
+    ends = consumer.end_offsets(partitions)
+    values = {tp.partition: [] for tp in partitions}
+    while any(consumer.position(tp) < ends[tp] for tp in partitions):
+        for tp, records in consumer.poll(timeout_ms=500).items():
+            values[tp.partition] += [text(r.value) for r in records]
+    consumer.close()
+    print(json.dumps(values))
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce, "group": group, "admin": admin}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values}[verb](*args)

@@ -22,6 +22,7 @@ use dohle::log::Dirs;
 use dohle::log::Error;
 use dohle::log::Log;
 use dohle::log::Origin;
+use dohle::log::Proof;
 use dohle::log::Threads;
 use dohle::log::probe;
 use dohle::metrics::Registry;
@@ -228,7 +229,13 @@ fn read(log: &Log) -> Option<Met> {
 fn append(log: &Log) -> Option<(Offset, Offset)> {
     let mut builder = BatchBuilder::new(Codec::None, Timestamp(5));
     builder.push(None, Some(b"value"), &[], Timestamp(5));
-    let how = Append { epoch: LeaderEpoch(i32::MAX - 1), sync: false, origin: Origin::Client, hold: false };
+    let how = Append {
+        epoch: LeaderEpoch(i32::MAX - 1),
+        sync: false,
+        origin: Origin::Client,
+        proof: Proof::Waived,
+        hold: false,
+    };
     let appended = log.append(builder.build(), how).ok()?;
     let bytes =
         log.read_bytes(appended.base_offset, appended.end_offset, 1 << 16).expect("what was appended");

@@ -1,4 +1,4 @@
-//! Records that brokers write for themselves: the metadata log, its snapshots, and the offsets topic.
+//! Records that brokers write for themselves: the metadata log, its snapshots, and the topics of coordinators.
 
 use super::Input;
 use bytes::Bytes;
@@ -16,6 +16,7 @@ use dohle::groups;
 use dohle::groups::Settings;
 use dohle::record::BatchBuilder;
 use dohle::record::Codec;
+use dohle::txn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::LazyLock;
@@ -79,11 +80,15 @@ fn same(record: &Record) -> String {
     format!("{record:?}")
 }
 
-/// Keys and values of `__consumer_offsets`, read and applied as a coordinator loads them.
+/// Keys and values of `__consumer_offsets` and `__transaction_state`, read and applied as a coordinator loads them.
 pub(super) fn coordinator(input: &mut Input<'_>) {
     static SETTINGS: LazyLock<Arc<Settings>> = LazyLock::new(|| {
         let config = ServerConfig::new(&BTreeMap::new(), "localhost").expect("the defaults");
         Arc::new(Settings::of(&config))
+    });
+    static TRANSACTIONS: LazyLock<Arc<txn::settings::Settings>> = LazyLock::new(|| {
+        let config = ServerConfig::new(&BTreeMap::new(), "localhost").expect("the defaults");
+        Arc::new(txn::settings::Settings::of(&config))
     });
     let choice = input.u8();
     let mut entries = Vec::new();
@@ -96,5 +101,6 @@ pub(super) fn coordinator(input: &mut Input<'_>) {
         let value = (input.u8() & 1 == 0).then(|| input.piece());
         entries.push(Entry { key, value });
     }
-    groups::probe::load(&SETTINGS, entries.into_iter());
+    groups::probe::load(&SETTINGS, entries.iter().cloned());
+    txn::probe::load(&TRANSACTIONS, entries.into_iter());
 }

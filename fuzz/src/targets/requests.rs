@@ -70,6 +70,8 @@ fn decode(header: &RequestHeader, body: Bytes) {
         versions::API_VERSIONS => supplement::api_versions::decode(header, body).map(drop),
         versions::DESCRIBE_LOG_DIRS => supplement::describe_log_dirs::decode(header, body).map(drop),
         versions::DELETE_GROUPS => supplement::delete_groups::decode(header, body).map(drop),
+        versions::WRITE_TXN_MARKERS => supplement::write_txn_markers::decode(header, body).map(drop),
+        versions::TXN_OFFSET_COMMIT => supplement::txn_offset_commit::decode(header, body).map(drop),
         _ => {
             let Ok(mut body) = guard::checked(key, version, body) else {
                 assert!(!guarded, "the guard says the same twice");

@@ -6,13 +6,11 @@ pub(super) mod describe_producers;
 pub(super) mod fetch;
 mod fetch_answer;
 mod fetch_session;
-pub(super) mod init_producer_id;
 mod leader;
 pub(super) mod list_offsets;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
-mod producer_ids;
+mod proofs;
 mod repeats;
 
 pub use fetch_session::FetchSessions;
-pub use producer_ids::ProducerIds;

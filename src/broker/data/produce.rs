@@ -11,6 +11,8 @@ use crate::broker::context::Reply;
 use crate::broker::data::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
+use crate::broker::data::proofs;
+use crate::broker::data::proofs::Proofs;
 use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
 use crate::cluster::image::is_internal;
@@ -30,6 +32,7 @@ use crate::replica::AppendInfo;
 use crate::replica::Origin;
 use crate::replica::Partition;
 use crate::replica::PendingAppend;
+use crate::replica::Proof;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
@@ -42,8 +45,6 @@ const ADMIN_CLIENT_ID: &str = "__admin_client";
 const ZSTD_FROM: i16 = 7;
 /// The first version that names leaders in the answer (KIP-951).
 const LEADERS_FROM: i16 = 10;
-/// The first version whose clients know TRANSACTION_ABORTABLE (KIP-890).
-const ABORTABLE_FROM: i16 = 11;
 
 /// Records up to this many bytes wait for those of the next request, where that is here already: a write has a price
 /// of its own, which for larger ones no longer counts.
@@ -96,11 +97,17 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     repeats::keep_last(&mut request.topics);
     let version = context.version();
     let refusal = refuse_all(&request);
-    if has_room(broker, &request, version) {
-        return first_stage(broker, context, request, (began, refusal));
+    let (proofs, questions) =
+        if refusal.is_none() { proofs::begin(broker, &request, version) } else { (Proofs::default(), None) };
+    let room = has_room(broker, &request, version);
+    if room && questions.is_none() {
+        return first_stage(broker, context, (request, proofs), (began, refusal));
     }
-    broker.metrics.produce_waits.inc();
-    // The disk is behind: this connection waits, and takes no further request, until there is room.
+    if !room {
+        broker.metrics.produce_waits.inc();
+    }
+    // The disk is behind, or the transaction coordinator is asked: this connection waits, and takes no further
+    // request, until there is room and an answer.
     let broker = Arc::clone(broker);
     // Nothing is taken meanwhile, so there is nothing to be written with.
     let context = Context { followed: false, ..context };
@@ -108,7 +115,11 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
         let patience = replica::disk_patience(deadline(&request, began), began);
         let room = broker.clock.timeout(patience, wait_for_room(&broker, &request, version)).await;
         let refusal = refusal.or_else(|| room.is_none().then_some(ErrorCode::RequestTimedOut));
-        match first_stage(&broker, context, request, (began, refusal)) {
+        let proofs = match questions {
+            Some(questions) => questions.answered(&broker, proofs).await,
+            None => proofs,
+        };
+        match first_stage(&broker, context, (request, proofs), (began, refusal)) {
             Reply::Now(answer) => answer,
             Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
         }
@@ -123,14 +134,14 @@ fn deadline(request: &Request, began: Instant) -> Instant {
 fn first_stage(
     broker: &Arc<Broker>,
     context: Context,
-    request: Request,
+    (request, proofs): (Request, Proofs),
     (began, refusal): (Instant, Option<ErrorCode>),
 ) -> Reply {
     let mut staged = Staged {
         acks: Acks::from_number(request.acks),
         began,
         deadline: deadline(&request, began),
-        topics: append_all(broker, &context, request, refusal),
+        topics: append_all(broker, &context, (request, proofs), refusal),
         context,
     };
     if staged.settle() {
@@ -147,20 +158,23 @@ fn first_stage(
 fn append_all(
     broker: &Broker,
     context: &Context,
-    request: Request,
+    (request, mut proofs): (Request, Proofs),
     refusal: Option<ErrorCode>,
 ) -> Vec<(produce::Topic, Vec<Outcome>)> {
     let Request { acks, topics, .. } = request;
     let acks = Acks::from_number(acks).unwrap_or(Acks::None);
     let mut outcomes = Vec::with_capacity(topics.len());
-    for mut topic in topics {
+    for (number, mut topic) in topics.into_iter().enumerate() {
         let mut partitions = Vec::with_capacity(topic.partitions.len());
-        for index in 0..topic.partitions.len() {
-            let Some(partition) = topic.partitions.get_mut(index) else { continue };
+        for place in 0..topic.partitions.len() {
+            let Some(partition) = topic.partitions.get_mut(place) else { continue };
             let (index, records) = (PartitionIndex(partition.index), partition.records.take());
-            let outcome = match refusal {
-                Some(code) => Err(Refused::from(code).into()),
-                None => append(broker, context, (&topic, index), records.unwrap_or_default(), acks),
+            let outcome = match (refusal, proofs.take((number, place))) {
+                (Some(code), _) => Err(Refused::from(code).into()),
+                (None, Err(refused)) => Err(refused.into()),
+                (None, Ok(proof)) => {
+                    append(broker, context, (&topic, index), (records.unwrap_or_default(), proof), acks)
+                }
             };
             partitions.push(match outcome {
                 Ok(pending) => Outcome::Appended(pending),
@@ -178,14 +192,19 @@ fn refuse_all(request: &Request) -> Option<ErrorCode> {
     if request.transactional_id.is_none() && batches.any(|header| header.is_transactional()) {
         return Some(ErrorCode::TransactionalIdAuthorizationFailed);
     }
+    if proofs::has_many_producers(request) {
+        return Some(ErrorCode::InvalidProducerIdMapping);
+    }
     Acks::from_number(request.acks).is_none().then_some(ErrorCode::InvalidRequiredAcks)
 }
 
-fn header(partition: &produce::Partition) -> Option<Header> {
+/// The header of a partition's batch.
+pub(super) fn header(partition: &produce::Partition) -> Option<Header> {
     Header::parse(partition.records.as_deref()?)
 }
 
-fn find(
+/// The partition that the request names.
+pub(super) fn find(
     broker: &Broker,
     topic: &produce::Topic,
     index: PartitionIndex,
@@ -220,7 +239,7 @@ fn append(
     broker: &Broker,
     context: &Context,
     (topic, index): (&produce::Topic, PartitionIndex),
-    records: Bytes,
+    (records, proof): (Bytes, Proof),
     acks: Acks,
 ) -> Result<PendingAppend, Refusal> {
     let version = context.version();
@@ -240,29 +259,23 @@ fn append(
     let hold = context.followed && records.len() <= HELD_MAX;
     let appended = if hold {
         context.connection.hold(&partition);
-        partition.append_held(records, acks)
+        partition.append_held(records, acks, proof)
     } else {
-        partition.append(records, acks, Origin::Client)
+        partition.append(records, acks, Origin::Client, proof)
     };
-    appended.map_err(|error| refusal(&error, &partition, version))
+    appended.map_err(|error| refusal(&error, &partition))
 }
 
 /// A partition's refusal in Kafka's terms: with the records at fault, where they are known (KIP-467).
-fn refusal(error: &replica::Error, partition: &Partition, version: i16) -> Refusal {
+fn refusal(error: &replica::Error, partition: &Partition) -> Refusal {
     let mut refusal = Refusal::from(Refused::from(error));
-    match error {
-        replica::Error::Batch(batch) => {
-            let fault = |fault: &crate::record::check::RecordFault| RecordError {
-                batch_index: fault.index,
-                message: Some(StrBytes::from_string(fault.fault.to_string())),
-            };
-            refusal.record_errors = batch.faults().iter().map(fault).collect();
-            refusal.log_start_offset = partition.log_start_offset().0;
-        }
-        replica::Error::UnverifiedTransaction if version >= ABORTABLE_FROM => {
-            refusal.refused.code = ErrorCode::TransactionAbortable;
-        }
-        _ => {}
+    if let replica::Error::Batch(batch) = error {
+        let fault = |fault: &crate::record::check::RecordFault| RecordError {
+            batch_index: fault.index,
+            message: Some(StrBytes::from_string(fault.fault.to_string())),
+        };
+        refusal.record_errors = batch.faults().iter().map(fault).collect();
+        refusal.log_start_offset = partition.log_start_offset().0;
     }
     refusal
 }

@@ -1,10 +1,10 @@
-//! FindCoordinator 0 to 6: which broker coordinates a group. Asking creates the topic that keeps groups.
+//! FindCoordinator 0 to 6: which broker coordinates a group or a transactional id. Asking creates the topic that keeps
+//! them.
 
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
-use crate::broker::errors;
 use crate::broker::errors::Refused;
 use crate::broker::group::wire;
 use crate::protocol::Response;
@@ -53,7 +53,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
 async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Found {
     match key_type {
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
-        TRANSACTION => Err(errors::no_transactions()),
+        TRANSACTION => node(broker, context, broker.transactions.find(&broker.controller, key).await?),
         // Share groups, as a Kafka whose share coordinator is off; and types nobody knows.
         _ => Err(ErrorCode::InvalidRequest.into()),
     }

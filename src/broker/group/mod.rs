@@ -20,11 +20,11 @@ use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
 
 /// A copy of a string of the request, so that a name that is kept does not keep the whole frame.
-fn text(wire: &StrBytes) -> Arc<str> {
+pub(crate) fn text(wire: &StrBytes) -> Arc<str> {
     Arc::from(wire.as_str())
 }
 
-fn optional_text(wire: Option<&StrBytes>) -> Option<Arc<str>> {
+pub(crate) fn optional_text(wire: Option<&StrBytes>) -> Option<Arc<str>> {
     wire.map(text)
 }
 

@@ -29,23 +29,25 @@ const GROUP_ID_NOT_FOUND_FROM: i16 = 9;
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request = offset_commit::decode(&context.header, body)?;
     let image = broker.publisher.current();
+    let by_id = context.version() >= TOPIC_IDS_FROM;
     let sorted: Vec<Sorted<'_>> =
-        request.topics.iter().map(|topic| Sorted::of(context.version(), &image, topic)).collect();
+        request.topics.iter().map(|topic| Sorted::of(by_id, &image, topic)).collect();
     let command = command(context.version(), &request, &sorted);
     let codes = if command.topics.is_empty() { Ok(Vec::new()) } else { broker.groups.commit(command).await };
-    let answer = answer(&request, &sorted, codes);
+    let answer = Answer { throttle_time_ms: 0, topics: by_topic(&sorted, codes) };
     Ok(offset_commit::encode(&context.header, &answer)?)
 }
 
 /// A topic of the request: whether it exists, and which of its partitions do.
-struct Sorted<'a> {
+pub(crate) struct Sorted<'a> {
     topic: Result<&'a Arc<Topic>, ErrorCode>,
     asked: &'a offset_commit::Topic,
 }
 
 impl<'a> Sorted<'a> {
-    fn of(version: i16, image: &'a Image, asked: &'a offset_commit::Topic) -> Sorted<'a> {
-        let topic = if version >= TOPIC_IDS_FROM {
+    /// Looks a topic up, by its id or by its name.
+    pub(crate) fn of(by_id: bool, image: &'a Image, asked: &'a offset_commit::Topic) -> Sorted<'a> {
+        let topic = if by_id {
             image.topic_by_id(asked.id).ok_or(ErrorCode::UnknownTopicId)
         } else {
             image.topic(&asked.name).ok_or(ErrorCode::UnknownTopicOrPartition)
@@ -59,7 +61,8 @@ impl<'a> Sorted<'a> {
         found.map(|_| ()).ok_or(ErrorCode::UnknownTopicOrPartition)
     }
 
-    fn known(&self) -> Option<CommitTopic> {
+    /// What there is to store.
+    pub(crate) fn known(&self) -> Option<CommitTopic> {
         let topic = self.topic.ok()?;
         let known = self.asked.partitions.iter().filter(|partition| self.exists(partition).is_ok());
         let partitions: Vec<CommitPartition> = known
@@ -83,16 +86,20 @@ fn command(version: i16, request: &Request, sorted: &[Sorted<'_>]) -> Commit {
         generation: request.generation_id_or_member_epoch,
         retention_ms: (request.retention_time_ms != -1).then_some(request.retention_time_ms),
         knows_group_id_not_found: version >= GROUP_ID_NOT_FOUND_FROM,
+        transaction: None,
         topics: sorted.iter().filter_map(Sorted::known).collect(),
     }
 }
 
 /// The groups' codes for what exists, in order, between those for what does not; an error of the whole request
 /// stands at every partition, of which there is one place each.
-fn answer(request: &Request, sorted: &[Sorted<'_>], codes: Result<Vec<Vec<ErrorCode>>, ErrorCode>) -> Answer {
+pub(crate) fn by_topic(
+    sorted: &[Sorted<'_>],
+    codes: Result<Vec<Vec<ErrorCode>>, ErrorCode>,
+) -> Vec<TopicAnswer> {
     let whole = codes.as_ref().err().copied();
     let mut codes = codes.unwrap_or_default().into_iter().flatten();
-    let mut topics = Vec::with_capacity(request.topics.len());
+    let mut topics = Vec::with_capacity(sorted.len());
     for topic in sorted {
         let mut partitions = Vec::with_capacity(topic.asked.partitions.len());
         for partition in &topic.asked.partitions {
@@ -105,5 +112,5 @@ fn answer(request: &Request, sorted: &[Sorted<'_>], codes: Result<Vec<Vec<ErrorC
         }
         topics.push(TopicAnswer { name: topic.asked.name.clone(), id: topic.asked.id, partitions });
     }
-    Answer { throttle_time_ms: 0, topics }
+    topics
 }

@@ -333,7 +333,7 @@ async fn append_time_is_the_brokers_and_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn idempotent_producers_get_ids_and_transactions_are_refused() {
+async fn idempotent_producers_get_ids_and_transactions_need_their_coordinator() {
     let bench = Bench::new(&[]).await;
     create(&bench, "t", 1).await;
     let mut ids = Vec::new();
@@ -355,10 +355,9 @@ async fn idempotent_producers_get_ids_and_transactions_are_refused() {
     let empty = InitProducerIdRequest::default().with_transactional_id(id(""));
     assert_eq!(bench.ask(&empty, 4).await.error_code, ErrorCode::InvalidRequest.code());
     let some = InitProducerIdRequest::default().with_transactional_id(id("tx"));
-    // Clients would ask again for ever on an error that goes by itself.
     for version in Bench::versions(versions::INIT_PRODUCER_ID) {
         let code = bench.ask(&some, version).await.error_code;
-        assert_eq!(code, ErrorCode::TransactionalIdAuthorizationFailed.code(), "{version}");
+        assert_eq!(code, ErrorCode::NotCoordinator.code(), "{version}");
     }
 
     let sequenced = |sequence| {
@@ -383,8 +382,18 @@ async fn idempotent_producers_get_ids_and_transactions_are_refused() {
     let without_id = ErrorCode::TransactionalIdAuthorizationFailed.code();
     assert_eq!(produced(&bench, &request, 9).await.error_code, without_id);
     request.transactional_id = id("tx");
-    assert_eq!(produced(&bench, &request, 9).await.error_code, ErrorCode::InvalidTxnState.code());
-    assert_eq!(produced(&bench, &request, 11).await.error_code, ErrorCode::TransactionAbortable.code());
+    // Nobody vouches for the transaction, and the producer is to send again.
+    for version in [9, 11, 12] {
+        let code = produced(&bench, &request, version).await.error_code;
+        assert_eq!(code, ErrorCode::NotEnoughReplicas.code(), "{version}");
+    }
+    let two = PartitionProduceData::default().with_index(1).with_records(Some(filled(
+        builder(Codec::None).producer(ProducerId(99), ProducerEpoch(0), 0).transactional(),
+        &["a"],
+    )));
+    request.topic_data[0].partition_data.push(two);
+    let code = produced(&bench, &request, 9).await.error_code;
+    assert_eq!(code, ErrorCode::InvalidProducerIdMapping.code(), "two producers in one request");
 }
 
 #[tokio::test(flavor = "multi_thread")]

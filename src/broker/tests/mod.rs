@@ -7,7 +7,6 @@ mod meta;
 
 use super::Broker;
 use super::FetchSessions;
-use super::ProducerIds;
 use super::context::Answer;
 use super::context::Connection;
 use super::context::Reply;
@@ -25,6 +24,7 @@ use crate::metrics::Registry;
 use crate::protocol::Part;
 use crate::protocol::versions;
 use crate::replica::Replicas;
+use crate::txn;
 use bytes::BufMut;
 use bytes::Bytes;
 use bytes::BytesMut;
@@ -95,6 +95,8 @@ impl Bench {
             (clock.clone(), Registry::new().topics()),
             shutdown.clone(),
         );
+        let transactions =
+            txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
         let broker = Arc::new(Broker {
             groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
             config,
@@ -103,7 +105,7 @@ impl Bench {
             controller: local.controller().clone(),
             replicas: replicas.await,
             fetch_sessions: FetchSessions::new(10),
-            producer_ids: ProducerIds::new(local.controller().clone()),
+            transactions,
             metrics: Registry::new().broker(),
         });
         let peer = "127.0.0.1:5".parse().unwrap();

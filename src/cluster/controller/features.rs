@@ -8,12 +8,20 @@ use crate::cluster::records::Record;
 use crate::cluster::records::SupportedFeature;
 use std::collections::BTreeMap;
 
+/// The feature whose level says how transactions work: with 2 each end of a transaction gives a new epoch, and
+/// partitions join by the first write (KIP-890).
+pub const TRANSACTION_VERSION: &str = "transaction.version";
+const TRANSACTION_VERSION_LATEST: i16 = 2;
+
 /// The features this version knows, from the lowest to the highest level it can work at. Grows with what is
 /// built: clients switch code paths by them.
 pub fn supported() -> Vec<SupportedFeature> {
     let feature =
         |name: &str, level_min, level_max| SupportedFeature { name: name.to_owned(), level_min, level_max };
-    vec![feature(METADATA_VERSION, METADATA_VERSION_MINIMUM, METADATA_VERSION_LATEST)]
+    vec![
+        feature(METADATA_VERSION, METADATA_VERSION_MINIMUM, METADATA_VERSION_LATEST),
+        feature(TRANSACTION_VERSION, 0, TRANSACTION_VERSION_LATEST),
+    ]
 }
 
 /// What this broker announces to a cluster with these finalized levels: what it supports, and beyond that the levels

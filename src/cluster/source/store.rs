@@ -7,6 +7,7 @@ use crate::log;
 use crate::log::Append;
 use crate::log::Log;
 use crate::log::Origin;
+use crate::log::Proof;
 use crate::record::CheckedBatch;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -120,8 +121,10 @@ fn failed(error: log::Error) -> Error {
 async fn append(log: &Log, batches: Vec<CheckedBatch>, epoch: LeaderEpoch) -> Result<Offset, log::Error> {
     let mut last = None;
     for batch in batches {
-        last =
-            Some(log.append(batch, Append { epoch, sync: true, origin: Origin::Coordinator, hold: false })?);
+        last = Some(log.append(
+            batch,
+            Append { epoch, sync: true, origin: Origin::Coordinator, proof: Proof::None, hold: false },
+        )?);
     }
     if let Some(last) = last {
         log.synced(&last).await?;

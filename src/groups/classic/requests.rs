@@ -138,14 +138,16 @@ pub(crate) fn validate_commit(group: &Group, request: &Commit) -> Result<(), Err
     if request.generation < 0 && group.state == State::Empty {
         return Ok(());
     }
+    let in_transaction = request.transaction.is_some();
     if request.generation < 0 && request.member_id.is_empty() && request.instance_id.is_none() {
-        return Err(ErrorCode::UnknownMemberId);
+        // A transactional producer may speak for a group that it says nothing else of (before KIP-447).
+        return if in_transaction { Ok(()) } else { Err(ErrorCode::UnknownMemberId) };
     }
     group.validate_member(&request.member_id, request.instance_id.as_deref())?;
     if request.generation != group.generation {
         return Err(ErrorCode::IllegalGeneration);
     }
-    if group.state == State::CompletingRebalance {
+    if group.state == State::CompletingRebalance && !in_transaction {
         return Err(ErrorCode::RebalanceInProgress);
     }
     Ok(())

@@ -1,8 +1,8 @@
 //! The topics in a consumer's subscription blob (`ConsumerProtocolSubscription`): all that the coordinator
 //! needs of it.
 
-use crate::groups::wire::Malformed;
-use crate::groups::wire::Reader;
+use crate::coordinator::Malformed;
+use crate::coordinator::Reader;
 use bytes::Bytes;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -316,6 +316,7 @@ pub(super) fn commit(member: &str, generation: i32) -> Commit {
         generation,
         retention_ms: None,
         knows_group_id_not_found: true,
+        transaction: None,
         topics: vec![CommitTopic {
             name: text("t"),
             id: TopicId::ZERO,

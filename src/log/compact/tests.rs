@@ -23,6 +23,7 @@ use crate::log::Dirs;
 use crate::log::Error;
 use crate::log::Log;
 use crate::log::Origin;
+use crate::log::Proof;
 use crate::log::Threads;
 use crate::metrics::Registry;
 use crate::record::BatchBuilder;
@@ -141,7 +142,13 @@ impl World {
     }
 
     fn append(&mut self, batch: CheckedBatch) -> Offset {
-        let how = Append { epoch: LeaderEpoch(0), sync: true, origin: Origin::Client, hold: false };
+        let how = Append {
+            epoch: LeaderEpoch(0),
+            sync: true,
+            origin: Origin::Client,
+            proof: Proof::Waived,
+            hold: false,
+        };
         let appended = self.log.append(batch, how).unwrap();
         self.dirs.drive_disks();
         self.all_is_below_the_high_watermark();
@@ -526,7 +533,13 @@ fn aborted_records_go_and_markers_stay_as_long_as_they_must() {
         let now = Clock::Sim(world.clock.clone()).wall();
         let marker = EndTransaction { committed, coordinator_epoch: 0 };
         let batch = marker.batch(ProducerId(producer), ProducerEpoch(0), now);
-        let how = Append { epoch: LeaderEpoch(0), sync: true, origin: Origin::Coordinator, hold: false };
+        let how = Append {
+            epoch: LeaderEpoch(0),
+            sync: true,
+            origin: Origin::Coordinator,
+            proof: Proof::Waived,
+            hold: false,
+        };
         world.log.append(batch, how).unwrap();
         world.dirs.drive_disks();
         world.all_is_below_the_high_watermark();

@@ -26,6 +26,7 @@ use crate::log::Dirs;
 use crate::log::Error;
 use crate::log::Log;
 use crate::log::Origin;
+use crate::log::Proof;
 use crate::log::Threads;
 use crate::record::BatchBuilder;
 use crate::record::CheckedBatch;
@@ -124,7 +125,7 @@ pub(super) fn idempotent(count: i32, epoch: i16, sequence: i32) -> CheckedBatch 
 }
 
 pub(super) fn how(sync: bool) -> Append {
-    Append { epoch: LeaderEpoch(3), sync, origin: Origin::Client, hold: false }
+    Append { epoch: LeaderEpoch(3), sync, origin: Origin::Client, proof: Proof::Waived, hold: false }
 }
 
 pub(super) fn append(log: &Log, batch: CheckedBatch) -> Appended {

@@ -39,6 +39,8 @@ fn decode_by_own(header: &RequestHeader, body: Bytes) -> Option<Result<(), Error
         versions::OFFSET_FETCH => supplement::offset_fetch::decode(header, body).map(drop),
         versions::DESCRIBE_LOG_DIRS => supplement::describe_log_dirs::decode(header, body).map(drop),
         versions::DELETE_GROUPS => supplement::delete_groups::decode(header, body).map(drop),
+        versions::WRITE_TXN_MARKERS => supplement::write_txn_markers::decode(header, body).map(drop),
+        versions::TXN_OFFSET_COMMIT => supplement::txn_offset_commit::decode(header, body).map(drop),
         _ => return None,
     })
 }

@@ -7,6 +7,8 @@ pub mod delete_groups;
 pub mod describe_log_dirs;
 pub mod offset_commit;
 pub mod offset_fetch;
+pub mod txn_offset_commit;
+pub mod write_txn_markers;
 
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ use crate::protocol::supplement::delete_groups;
 use crate::protocol::supplement::describe_log_dirs;
 use crate::protocol::supplement::offset_commit;
 use crate::protocol::supplement::offset_fetch;
+use crate::protocol::supplement::txn_offset_commit;
+use crate::protocol::supplement::write_txn_markers;
 use crate::protocol::versions;
 use bytes::Bytes;
 use bytes::BytesMut;
@@ -24,6 +26,8 @@ use kafka_protocol::messages::OffsetCommitRequest;
 use kafka_protocol::messages::OffsetCommitResponse;
 use kafka_protocol::messages::OffsetFetchRequest;
 use kafka_protocol::messages::OffsetFetchResponse;
+use kafka_protocol::messages::TxnOffsetCommitRequest;
+use kafka_protocol::messages::WriteTxnMarkersRequest;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::protocol::Encodable;
 
@@ -82,6 +86,49 @@ fn offset_commit_requests_are_read_as_the_crate_reads_them() {
                 .collect(),
         });
         assert_eq!(ours.topics, topics.collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn transactional_offsets_and_markers_are_read_as_the_crate_reads_them() {
+    for (header, body) in samples(versions::TXN_OFFSET_COMMIT, 0, 5) {
+        let ours = txn_offset_commit::decode(&header, body.clone()).unwrap();
+        let theirs = TxnOffsetCommitRequest::decode(&mut body.clone(), header.api_version).unwrap();
+        assert_eq!(
+            (&ours.transactional_id, &ours.group_id),
+            (&theirs.transactional_id.0, &theirs.group_id.0)
+        );
+        assert_eq!((ours.producer_id, ours.producer_epoch), (theirs.producer_id.0, theirs.producer_epoch));
+        assert_eq!(ours.generation_id_or_member_epoch, theirs.generation_id);
+        assert_eq!((ours.member_id, ours.group_instance_id), (theirs.member_id, theirs.group_instance_id));
+        let topics = theirs.topics.into_iter().map(|topic| offset_commit::Topic {
+            name: topic.name.0,
+            id: TopicId::ZERO,
+            partitions: topic
+                .partitions
+                .into_iter()
+                .map(|partition| offset_commit::Partition {
+                    index: partition.partition_index,
+                    committed_offset: partition.committed_offset,
+                    committed_leader_epoch: partition.committed_leader_epoch,
+                    committed_metadata: partition.committed_metadata,
+                })
+                .collect(),
+        });
+        assert_eq!(ours.topics, topics.collect::<Vec<_>>());
+    }
+    for (header, body) in samples(versions::WRITE_TXN_MARKERS, 1, 1) {
+        let ours = write_txn_markers::decode(&header, body.clone()).unwrap();
+        let theirs = WriteTxnMarkersRequest::decode(&mut body.clone(), header.api_version).unwrap();
+        let markers = theirs.markers.into_iter().map(|marker| write_txn_markers::Marker {
+            producer_id: marker.producer_id.0,
+            producer_epoch: marker.producer_epoch,
+            committed: marker.transaction_result,
+            topics: marker.topics.into_iter().map(|topic| (topic.name.0, topic.partition_indexes)).collect(),
+            coordinator_epoch: marker.coordinator_epoch,
+            transaction_version: 0,
+        });
+        assert_eq!(ours, markers.collect::<Vec<_>>());
     }
 }
 

@@ -16,11 +16,13 @@ import (
 
 func main() {
 	wire.Run(map[string]func([]string) error{
-		"produce": func(a []string) error { return produce(a[0], a[1], a[2], wire.Optional(a, 3)) },
-		"digest":  func(a []string) error { return read(a[0], a[1], false) },
-		"dump":    func(a []string) error { return read(a[0], a[1], true) },
-		"group":   func(a []string) error { return group(a[0], a[1], a[2], a[3], wire.Optional(a, 4)) },
-		"admin":   func(a []string) error { return admin(a[0]) },
+		"produce":      func(a []string) error { return produce(a[0], a[1], a[2], wire.Optional(a, 3)) },
+		"digest":       func(a []string) error { return read(a[0], a[1], false) },
+		"dump":         func(a []string) error { return read(a[0], a[1], true) },
+		"group":        func(a []string) error { return group(a[0], a[1], a[2], a[3], wire.Optional(a, 4)) },
+		"admin":        func(a []string) error { return admin(a[0]) },
+		"transactions": func(a []string) error { return transactions(a[0], a[1], a[2]) },
+		"committed":    func(a []string) error { return committed(a[0], a[1], a[2]) },
 	})
 }
 

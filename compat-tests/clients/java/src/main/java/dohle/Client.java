@@ -41,6 +41,8 @@ public final class Client {
             case "dump" -> read(args[1], args[2], true);
             case "group" -> group(args[1], args[2], args[3], args[4], args.length > 5 ? args[5] : "");
             case "admin" -> AdminSession.run(args[1]);
+            case "transactions" -> Transactions.run(args[1], args[2], args[3]);
+            case "committed" -> Transactions.committed(args[1], args[2]);
             default -> throw new IllegalArgumentException(args[0]);
         }
     }

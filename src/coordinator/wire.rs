@@ -21,6 +21,9 @@ pub enum Malformed {
     /// What was read needs far more memory than the bytes it was read from.
     #[error("decoded form is too large for its {0} bytes")]
     TooLarge(usize),
+    /// A number that stands for nothing.
+    #[error("{0} stands for nothing here")]
+    Value(i64),
     /// A version this broker does not know.
     #[error("version {0} is not known")]
     Version(i16),
@@ -68,6 +71,10 @@ impl Reader {
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
         let bytes = self.take(N)?;
         <[u8; N]>::try_from(bytes.as_ref()).map_err(|_| Malformed::Short)
+    }
+
+    pub(crate) fn i8(&mut self) -> Result<i8, Malformed> {
+        Ok(i8::from_be_bytes(self.array()?))
     }
 
     pub(crate) fn i16(&mut self) -> Result<i16, Malformed> {
@@ -147,6 +154,31 @@ impl Reader {
         }
     }
 
+    /// As [`Reader::count_of`], of an array that may be null.
+    pub(crate) fn nullable_count_of<T>(&mut self, least: usize) -> Result<Option<usize>, Malformed> {
+        let before = self.rest.clone();
+        if self.length(true)? == -1 {
+            return Ok(None);
+        }
+        self.rest = before;
+        self.count_of::<T>(least).map(Some)
+    }
+
+    /// Reads tagged fields; there are none in versions without them.
+    pub(crate) fn all_tagged(&mut self) -> Result<Vec<(u32, Bytes)>, Malformed> {
+        let mut fields = Vec::new();
+        if self.flexible {
+            for _ in 0..self.unsigned_varint()? {
+                let tag = self.unsigned_varint()?;
+                let size = usize::try_from(self.unsigned_varint()?).map_err(|_| Malformed::Length(-1))?;
+                let field = self.take(size)?;
+                self.charge(size_of::<(u32, Bytes)>())?;
+                fields.push((tag, field));
+            }
+        }
+        Ok(fields)
+    }
+
     /// Reads tagged fields and gives those asked for; without effect in versions that have none.
     pub(crate) fn tagged(&mut self, wanted: u32) -> Result<Option<Bytes>, Malformed> {
         if !self.flexible {
@@ -168,13 +200,27 @@ impl Reader {
 /// Builds one key or value.
 pub(crate) struct Writer {
     out: BytesMut,
+    flexible: bool,
 }
 
 impl Writer {
     pub(crate) fn new(version: i16) -> Writer {
         let mut out = BytesMut::with_capacity(64);
         out.put_i16(version);
-        Writer { out }
+        Writer { out, flexible: false }
+    }
+
+    /// From here on strings and arrays have compact lengths and structures end with tagged fields.
+    pub(crate) fn set_flexible(&mut self, flexible: bool) {
+        self.flexible = flexible;
+    }
+
+    pub(crate) fn i8(&mut self, value: i8) {
+        self.out.put_i8(value);
+    }
+
+    pub(crate) fn i16(&mut self, value: i16) {
+        self.out.put_i16(value);
     }
 
     pub(crate) fn i32(&mut self, value: i32) {
@@ -188,6 +234,9 @@ impl Writer {
     /// A string with a 16-bit length. Every string comes from a request field of at most 32767 bytes or from
     /// a generated id; one that is longer is cut to keep the record readable.
     pub(crate) fn string(&mut self, text: &str) {
+        if self.flexible {
+            return self.compact_string(text);
+        }
         let text = fitting(text);
         self.out.put_i16(i16::try_from(text.len()).unwrap_or(i16::MAX));
         self.out.put_slice(text.as_bytes());
@@ -212,7 +261,23 @@ impl Writer {
     }
 
     pub(crate) fn count(&mut self, count: usize) {
-        self.out.put_i32(i32::try_from(count).unwrap_or(i32::MAX));
+        if self.flexible {
+            self.unsigned_varint(u32::try_from(count).unwrap_or(u32::MAX - 1).saturating_add(1));
+        } else {
+            self.out.put_i32(i32::try_from(count).unwrap_or(i32::MAX));
+        }
+    }
+
+    /// The count of an array that is null.
+    pub(crate) fn null_count(&mut self) {
+        if self.flexible { self.unsigned_varint(0) } else { self.out.put_i32(-1) }
+    }
+
+    /// The end of a structure without tagged fields; nothing in versions that have none.
+    pub(crate) fn no_tags(&mut self) {
+        if self.flexible {
+            self.unsigned_varint(0);
+        }
     }
 
     pub(crate) fn unsigned_varint(&mut self, mut value: u32) {

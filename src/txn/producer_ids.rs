@@ -2,7 +2,6 @@
 
 use crate::base::ErrorCode;
 use crate::base::ProducerId;
-use crate::broker::errors::Refused;
 use crate::cluster::ControllerClient;
 use parking_lot::Mutex;
 use std::ops::Range;
@@ -11,7 +10,7 @@ use tracing::warn;
 
 /// Hands out ids that no other broker hands out.
 #[derive(Debug)]
-pub struct ProducerIds {
+pub(super) struct ProducerIds {
     controller: ControllerClient,
     /// What is left of the block.
     left: Mutex<Range<i64>>,
@@ -21,7 +20,7 @@ pub struct ProducerIds {
 
 impl ProducerIds {
     /// Starts without a block; the first client fetches one.
-    pub fn new(controller: ControllerClient) -> ProducerIds {
+    pub(super) fn new(controller: ControllerClient) -> ProducerIds {
         ProducerIds { controller, left: Mutex::new(0..0), fetching: Semaphore::new(1) }
     }
 
@@ -29,7 +28,7 @@ impl ProducerIds {
     ///
     /// # Errors
     /// COORDINATOR_LOAD_IN_PROGRESS while the controller gives no block.
-    pub(super) async fn next(&self) -> Result<ProducerId, Refused> {
+    pub(super) async fn next(&self) -> Result<ProducerId, ErrorCode> {
         loop {
             if let Some(id) = self.take() {
                 return Ok(id);
@@ -42,7 +41,7 @@ impl ProducerIds {
             // What Kafka answers while a broker has no block: clients try again.
             let block = self.controller.allocate_producer_ids().await.map_err(|error| {
                 warn!(%error, "no block of producer ids");
-                Refused::from(ErrorCode::CoordinatorLoadInProgress)
+                ErrorCode::CoordinatorLoadInProgress
             });
             let block = block?.value;
             let end = block.first.0.saturating_add(i64::from(block.count));

@@ -1,0 +1,67 @@
+//! ListTransactions 0 to 2: the transactional ids coordinated here, by state, producer, duration (KIP-994) and name
+//! (KIP-1152).
+
+use crate::base::ErrorCode;
+use crate::base::ProducerId;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::wire::text;
+use crate::protocol::Response;
+use crate::protocol::codec;
+use crate::txn::command::List;
+use crate::txn::command::Listed;
+use crate::txn::transaction::State;
+use bytes::Bytes;
+use kafka_protocol::messages;
+use kafka_protocol::messages::ListTransactionsRequest;
+use kafka_protocol::messages::ListTransactionsResponse;
+use kafka_protocol::messages::list_transactions_response::TransactionState;
+use regex::Regex;
+use regex::RegexBuilder;
+
+/// A pattern may take this much memory when it is made ready.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+
+/// Answers a ListTransactions request.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request: ListTransactionsRequest = codec::decode(&context.header, body)?;
+    let state = |name: &str| State::ALL.into_iter().find(|state| state.name() == name);
+    let unknown = request.state_filters.iter().filter(|name| state(name).is_none()).cloned().collect();
+    let answer = ListTransactionsResponse::default().with_unknown_state_filters(unknown);
+    let states: Vec<State> = request.state_filters.iter().filter_map(|name| state(name)).collect();
+    // Who asks for unknown states alone gets nothing, not everything.
+    let nothing = states.is_empty() && !request.state_filters.is_empty();
+    let listed = match pattern(request.transactional_id_pattern.as_deref()) {
+        Err(error) => Err(error),
+        Ok(_) if nothing => Ok(Vec::new()),
+        Ok(pattern) => {
+            let filters = List {
+                states,
+                producers: request.producer_id_filters.iter().map(|id| ProducerId(id.0)).collect(),
+                longer_than_ms: Some(request.duration_filter).filter(|limit| *limit >= 0),
+                pattern,
+            };
+            broker.transactions.list(&filters).await
+        }
+    };
+    let answer = match listed {
+        Ok(listed) => answer.with_transaction_states(listed.iter().map(shown).collect()),
+        Err(error) => answer.with_error_code(error.code()),
+    };
+    Ok(codec::encode(&context.header, &answer)?)
+}
+
+/// The pattern, which must match whole ids; null and empty match all.
+fn pattern(pattern: Option<&str>) -> Result<Option<Regex>, ErrorCode> {
+    let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else { return Ok(None) };
+    let whole = RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_BYTES_MAX).build();
+    whole.map(Some).map_err(|_| ErrorCode::InvalidRegularExpression)
+}
+
+fn shown(listed: &Listed) -> TransactionState {
+    TransactionState::default()
+        .with_transactional_id(messages::TransactionalId(text(&listed.id)))
+        .with_producer_id(messages::ProducerId(listed.producer.0))
+        .with_transaction_state(text(listed.state.name()))
+}

@@ -1,0 +1,134 @@
+//! Writes the markers of every transaction whose end is decided, until all are written, and says so.
+//!
+//! What is announced again after a restart is written again: a second marker ends nothing.
+
+use crate::base::ErrorCode;
+use crate::base::PartitionIndex;
+use crate::broker::Broker;
+use crate::broker::txn::marker;
+use crate::coordinator::Ending;
+use crate::io::Shutdown;
+use crate::io::task;
+use crate::io::task::Task;
+use crate::io::task::Tasks;
+use crate::replica::Proof;
+use crate::txn::service::Decided;
+use crate::txn::transaction::Partitions;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use std::time::Duration;
+use tracing::debug;
+use tracing::info;
+
+/// The pause before what failed is tried again; doubles up to the longest.
+const PAUSE: Duration = Duration::from_millis(20);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// The task that hears of decided transactions; it ends on the shutdown it was given.
+#[must_use = "a task without an owner is not allowed"]
+pub struct Marking {
+    task: Task<()>,
+}
+
+impl Marking {
+    /// Begins to write markers.
+    pub fn start(broker: &Arc<Broker>, shutdown: &Shutdown) -> Marking {
+        Marking { task: task::spawn("transaction markers", run(Arc::clone(broker), shutdown.clone())) }
+    }
+
+    /// Waits until it has ended, and all that it ran.
+    pub async fn ended(self) {
+        self.task.join().await;
+    }
+}
+
+async fn run(broker: Arc<Broker>, shutdown: Shutdown) {
+    let mut tasks = Tasks::new("transaction marker");
+    loop {
+        tokio::select! {
+            biased;
+            () = shutdown.triggered() => break,
+            id = broker.transactions.prepared() => {
+                tasks.reap();
+                tasks.spawn(mark(Arc::clone(&broker), id));
+            }
+        }
+    }
+    tasks.abort_all().await;
+}
+
+/// Writes the markers of the id's transaction. Ends when they are written, or when the id is coordinated elsewhere:
+/// there they are announced again.
+async fn mark(broker: Arc<Broker>, id: Arc<str>) {
+    let mut left: Option<(Decided, Partitions)> = None;
+    let mut pause = PAUSE;
+    loop {
+        match broker.transactions.decided(&id).await {
+            Ok(None) | Err(ErrorCode::NotCoordinator) => return,
+            Ok(Some(decided)) => {
+                let partitions = match left.take() {
+                    Some((before, partitions)) if before.markers == decided.markers => partitions,
+                    _ => decided.markers.partitions.clone(),
+                };
+                let partitions = write_all(&broker, &decided, partitions).await;
+                if partitions.is_empty() {
+                    match broker.transactions.marked(&id, decided.markers.producer).await {
+                        Ok(()) | Err(ErrorCode::NotCoordinator) => return,
+                        Err(error) => debug!(%id, %error, "the end of a transaction is not recorded yet"),
+                    }
+                } else {
+                    info!(%id, count = partitions.len(), "markers of a transaction are to be written again");
+                }
+                left = Some((decided, partitions));
+            }
+            Err(error) => debug!(%id, %error, "the end of a transaction is not known yet"),
+        }
+        broker.clock.sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
+    }
+}
+
+/// Writes a marker into each of the partitions; those where it failed and may succeed later.
+async fn write_all(broker: &Arc<Broker>, decided: &Decided, partitions: Partitions) -> Partitions {
+    let markers = &decided.markers;
+    let ending = Ending {
+        producer: markers.producer.id,
+        epoch: markers.producer.epoch,
+        committed: markers.commit,
+        coordinator_epoch: decided.coordinator_epoch,
+        proof: if markers.epoch_grew { Proof::GrownEpoch } else { Proof::None },
+    };
+    let left = Arc::new(Mutex::new(Partitions::new()));
+    let mut tasks = Tasks::new("transaction marker");
+    for (topic, of_topic) in partitions {
+        for index in of_topic {
+            let (broker, topic, left) = (Arc::clone(broker), Arc::clone(&topic), Arc::clone(&left));
+            tasks.spawn(async move {
+                let outcome = marker::write(&broker, &topic, PartitionIndex(index), ending).await;
+                if may_succeed_later(&topic, index, outcome) {
+                    left.lock().entry(topic).or_default().insert(index);
+                }
+            });
+        }
+    }
+    tasks.join_all().await;
+    std::mem::take(&mut *left.lock())
+}
+
+/// Whether a marker is still to be written (`TransactionMarkerRequestCompletionHandler`).
+fn may_succeed_later(topic: &str, index: i32, outcome: Result<(), ErrorCode>) -> bool {
+    match outcome {
+        Ok(()) => false,
+        // The partition was deleted, and the transaction's records with it.
+        Err(ErrorCode::UnknownTopicOrPartition) => false,
+        // A newer producer or coordinator has ended the transaction here.
+        Err(error @ (ErrorCode::InvalidProducerEpoch | ErrorCode::TransactionCoordinatorFenced)) => {
+            info!(topic, index, %error, "a marker is out of date");
+            false
+        }
+        Err(error) => {
+            debug!(topic, index, %error, "a marker is not written yet");
+            true
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Before a producer's first write of a transaction to a partition: is the transaction open? (KIP-890)
+//!
+//! Without this question a batch that comes late would open a transaction that nobody ends. Producers that leave out
+//! AddPartitionsToTxn and AddOffsetsToTxn have their partitions added by the same question.
+
+use crate::base::ErrorCode;
+use crate::broker::Broker;
+use crate::replica::Guard;
+use crate::replica::Partition;
+use crate::replica::Proof;
+use crate::txn::command::Add;
+use crate::txn::command::Producer;
+use crate::txn::transaction::Partitions;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The first pause before partitions are added again; markers are mostly written by then.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What a request of a client may ask for, and which errors it knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ability {
+    /// It adds partitions itself.
+    Old,
+    /// As before, and it knows TRANSACTION_ABORTABLE.
+    KnowsAbortable,
+    /// Partitions join by the first write.
+    JoinsByWriting,
+}
+
+/// A partition's part of the question.
+pub(crate) struct Asked {
+    partition: Arc<Partition>,
+    sequence: i32,
+    guard: Guard,
+}
+
+impl Asked {
+    /// Begins once more: a marker that was written meanwhile has ended what was begun before.
+    fn renewed(&self, producer: Producer) -> Option<Asked> {
+        let guard = self.partition.verify(producer.id, producer.epoch, self.sequence).ok()??;
+        Some(Asked { partition: Arc::clone(&self.partition), sequence: self.sequence, guard })
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The transactional id.
+    pub(crate) id: Arc<str>,
+    /// The producer.
+    pub(crate) producer: Producer,
+    /// What its request may ask for.
+    pub(crate) ability: Ability,
+}
+
+/// Begins the question for a partition; `Err` with what speaks for the write when there is nothing to ask: the
+/// transaction is open here, or the cluster does without the question. That this node does not lead the partition
+/// shows when it is written.
+pub(crate) fn begin(
+    broker: &Broker,
+    asker: &Asker,
+    partition: Arc<Partition>,
+    sequence: i32,
+) -> Result<Asked, Proof> {
+    if asker.ability != Ability::JoinsByWriting && !is_wanted(broker) {
+        return Err(Proof::Waived);
+    }
+    match partition.verify(asker.producer.id, asker.producer.epoch, sequence) {
+        Ok(Some(guard)) => Ok(Asked { partition, sequence, guard }),
+        Ok(None) | Err(_) => Err(Proof::None),
+    }
+}
+
+/// Asks for all partitions at once; what speaks for the write to each, or why it is refused.
+pub(crate) async fn ask(broker: &Broker, asker: &Asker, asked: Vec<Asked>) -> Vec<Result<Proof, ErrorCode>> {
+    let mut partitions = Partitions::new();
+    for one in &asked {
+        let name = one.partition.name();
+        partitions.entry(name.topic.clone()).or_default().insert(name.partition.0);
+    }
+    match asker.ability {
+        Ability::JoinsByWriting => join(broker, asker, asked, partitions).await,
+        Ability::KnowsAbortable | Ability::Old => {
+            let outcome = broker.transactions.verify(question(asker, partitions)).await;
+            let missing = if asker.ability == Ability::Old {
+                ErrorCode::InvalidTxnState
+            } else {
+                ErrorCode::TransactionAbortable
+            };
+            let answer = |one: &Asked| {
+                let name = one.partition.name();
+                let absent = outcome.as_ref().map_err(|error| known(*error))?;
+                let is_absent = absent.get(&name.topic).is_some_and(|of| of.contains(&name.partition.0));
+                if is_absent { Err(missing) } else { Ok(Proof::Verified(one.guard)) }
+            };
+            asked.iter().map(answer).collect()
+        }
+    }
+}
+
+/// What a client can get over by a new epoch is told so.
+fn known(error: ErrorCode) -> ErrorCode {
+    if error == ErrorCode::ProducerFenced { ErrorCode::InvalidProducerEpoch } else { error }
+}
+
+/// Adds partitions; waits a moment for the transaction before, whose markers are just being written.
+async fn join(
+    broker: &Broker,
+    asker: &Asker,
+    asked: Vec<Asked>,
+    partitions: Partitions,
+) -> Vec<Result<Proof, ErrorCode>> {
+    let settings = &broker.config.transactions;
+    let millis = |value: i32| Duration::from_millis(u64::try_from(value).unwrap_or(0));
+    let pause_max = millis(settings.add_retry_ms.max(1));
+    let mut pause = PAUSE.min(pause_max);
+    let deadline = broker.clock.now().plus(millis(settings.add_retry_max_ms));
+    let mut asked: Vec<Option<Asked>> = asked.into_iter().map(Some).collect();
+    loop {
+        let outcome = broker.transactions.add(question(asker, partitions.clone())).await;
+        if outcome != Err(ErrorCode::ConcurrentTransactions) || broker.clock.now() >= deadline {
+            let proof =
+                |one: &Option<Asked>| one.as_ref().map_or(Proof::None, |one| Proof::Verified(one.guard));
+            let answer = |one| outcome.map_err(known).map(|()| proof(one));
+            return asked.iter().map(answer).collect();
+        }
+        broker.clock.sleep(pause).await;
+        pause = (pause * 2).min(pause_max);
+        for one in &mut asked {
+            *one = one.as_ref().and_then(|one| one.renewed(asker.producer));
+        }
+    }
+}
+
+fn question(asker: &Asker, partitions: Partitions) -> Add {
+    let client_version = if asker.ability == Ability::JoinsByWriting { 2 } else { 0 };
+    Add { id: Arc::clone(&asker.id), producer: asker.producer, partitions, client_version }
+}
+
+/// `transaction.partition.verification.enable`, as it stands now.
+fn is_wanted(broker: &Broker) -> bool {
+    const KEY: &str = "transaction.partition.verification.enable";
+    let image = broker.publisher.current();
+    let changed = image.broker_configs(None).get(KEY);
+    changed.map_or(broker.config.transactions.verification, |value| value != "false")
+}

@@ -1,0 +1,253 @@
+//! The transactional ids of one partition of `__transaction_state` as a state machine.
+
+use crate::base::ErrorCode;
+use crate::base::ProducerId;
+use crate::base::Timestamp;
+use crate::coordinator::Machine;
+use crate::coordinator::Now;
+use crate::coordinator::Outcome;
+use crate::coordinator::Place;
+use crate::coordinator::Ticket;
+use crate::coordinator::TimerChange;
+use crate::coordinator::machine::Entry;
+use crate::txn::command::Answer;
+use crate::txn::command::Command;
+use crate::txn::command::Init;
+use crate::txn::command::Listed;
+use crate::txn::command::Producer;
+use crate::txn::list;
+use crate::txn::record::Record;
+use crate::txn::rules;
+use crate::txn::rules::Move;
+use crate::txn::settings::Settings;
+use crate::txn::transaction::State;
+use crate::txn::transaction::Transaction;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The deadlines of transactions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Timer {
+    /// The open transaction of an id must have ended.
+    End(Arc<str>),
+    /// Look for ids that nobody uses any more.
+    Expire,
+}
+
+/// The end of this id's transaction is to be announced to who writes markers.
+#[derive(Clone, Debug)]
+pub struct Announce(Arc<str>);
+
+/// All transactional ids of a partition.
+#[derive(Clone, Debug)]
+pub struct Transactions {
+    settings: Arc<Settings>,
+    ids: BTreeMap<Arc<str>, Box<Transaction>>,
+}
+
+impl Transactions {
+    /// No ids.
+    pub fn new(settings: Arc<Settings>) -> Transactions {
+        Transactions { settings, ids: BTreeMap::new() }
+    }
+
+    pub(crate) fn get(&self, id: &str) -> Option<&Transaction> {
+        self.ids.get(id).map(Box::as_ref)
+    }
+
+    fn init(&self, now: Timestamp, ticket: Ticket, request: &Init) -> Outcome<Transactions> {
+        let refuse = |error| Outcome::answer(ticket, Answer::Producer(Err(error)));
+        if request.id.is_empty() {
+            return refuse(ErrorCode::InvalidRequest);
+        }
+        if !(1..=self.settings.timeout_max_ms).contains(&request.timeout_ms) {
+            return refuse(ErrorCode::InvalidTransactionTimeout);
+        }
+        self.follow(&request.id, ticket, rules::init(self.get(&request.id), request, now), Answer::Producer)
+    }
+
+    /// Writes down what a move leads to and answers.
+    fn follow(
+        &self,
+        id: &Arc<str>,
+        ticket: Ticket,
+        step: Move,
+        answer: impl Fn(Result<Producer, ErrorCode>) -> Answer,
+    ) -> Outcome<Transactions> {
+        match step {
+            Move::Refuse(error) => Outcome::answer(ticket, answer(Err(error))),
+            Move::NeedsProducerId => Outcome::answer(ticket, Answer::NeedsProducerId),
+            Move::Already(producer) => Outcome::answer(ticket, answer(Ok(producer))),
+            Move::To(next, producer) => {
+                let mut outcome = self.put(id, next);
+                outcome.answers.push((ticket, answer(Ok(producer))));
+                outcome
+            }
+            Move::Fence(next) => {
+                tracing::info!(%id, producer = %next.producer, "an open transaction is aborted for a new producer");
+                let mut outcome = self.put(id, next);
+                outcome.answers.push((ticket, answer(Err(ErrorCode::ConcurrentTransactions))));
+                outcome
+            }
+        }
+    }
+
+    /// The id stands like this from now on.
+    fn put(&self, id: &Arc<str>, next: Box<Transaction>) -> Outcome<Transactions> {
+        let mut outcome = Outcome::nothing();
+        let was_open = self.get(id).is_some_and(|before| before.state == State::Ongoing);
+        let is_open = next.state == State::Ongoing;
+        if is_open && !was_open {
+            let limit = Duration::from_millis(u64::try_from(next.timeout_ms).unwrap_or(0));
+            outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), limit));
+        } else if was_open && !is_open {
+            outcome.timers.push(TimerChange::Cancel(Timer::End(id.clone())));
+        }
+        if next.state.is_prepared() {
+            outcome.changes.push(Announce(id.clone()));
+        }
+        let flexible = self.settings.flexible();
+        outcome.records.push(Record { id: id.clone(), value: Some(next), flexible });
+        outcome
+    }
+
+    /// The markers of a transaction are written; what is said of another one is out of date.
+    fn marked(
+        &self,
+        now: Timestamp,
+        ticket: Ticket,
+        id: &Arc<str>,
+        producer: Producer,
+    ) -> Outcome<Transactions> {
+        let current = self.get(id).filter(|current| current.state.is_prepared());
+        let mut outcome = match current.filter(|current| rules::producer_of(current) == producer) {
+            Some(current) => self.put(id, Box::new(rules::complete(current, now))),
+            None => Outcome::nothing(),
+        };
+        outcome.answers.push((ticket, Answer::Done(Ok(()))));
+        outcome
+    }
+
+    fn time_is_up(&self, now: Timestamp, id: &Arc<str>) -> Outcome<Transactions> {
+        match self.get(id).filter(|current| current.state == State::Ongoing) {
+            Some(current) => {
+                tracing::info!(%id, producer = %current.producer, "a transaction is aborted, its time is up");
+                self.put(id, Box::new(rules::fence(current, now)))
+            }
+            None => Outcome::nothing(),
+        }
+    }
+
+    fn expire(&self, now: Timestamp) -> Outcome<Transactions> {
+        let mut outcome = Outcome::nothing();
+        let limit = now.0.saturating_sub(self.settings.id_expiration_ms);
+        for (id, transaction) in &self.ids {
+            let idle = match transaction.state {
+                State::Empty | State::CompleteCommit | State::CompleteAbort => transaction.updated.0 <= limit,
+                State::Ongoing | State::PrepareCommit | State::PrepareAbort => false,
+            };
+            if idle {
+                outcome.records.push(Record { id: id.clone(), value: None, flexible: false });
+            }
+        }
+        if !outcome.records.is_empty() {
+            tracing::info!(count = outcome.records.len(), "transactional ids expire");
+        }
+        let interval = self.settings.id_expiration_interval;
+        outcome.timers.push(TimerChange::Set(Timer::Expire, interval));
+        outcome
+    }
+}
+
+impl Machine for Transactions {
+    type Command = Command;
+    type Answer = Answer;
+    type Record = Record;
+    type Change = Announce;
+    type Timer = Timer;
+
+    fn decide(&self, now: Now, ticket: Ticket, command: Command) -> Outcome<Transactions> {
+        let Now(now) = now;
+        let done = |result: Result<Producer, ErrorCode>| Answer::Done(result.map(|_| ()));
+        match command {
+            Command::Init(request) => self.init(now, ticket, &request),
+            Command::Add(request) => {
+                self.follow(&request.id, ticket, rules::add(self.get(&request.id), &request, now), done)
+            }
+            Command::Verify(request) => {
+                let verified = rules::verify(self.get(&request.id), &request);
+                Outcome::answer(ticket, Answer::Verified(verified))
+            }
+            Command::End(request) => {
+                let step = rules::end(self.get(&request.id), &request, now);
+                self.follow(&request.id, ticket, step, Answer::Producer)
+            }
+            Command::Markers(id) => {
+                Outcome::answer(ticket, Answer::Markers(self.get(&id).and_then(rules::markers)))
+            }
+            Command::Marked(id, producer) => self.marked(now, ticket, &id, producer),
+            Command::Describe(id) => Outcome::answer(ticket, Answer::Described(self.ids.get(&id).cloned())),
+            Command::List(filters) => {
+                let passing = self.ids.iter().filter(|(id, one)| list::passes(&filters, id, one, now));
+                let listed = passing.map(|(id, transaction)| Listed {
+                    id: id.clone(),
+                    producer: transaction.producer,
+                    state: transaction.state,
+                });
+                Outcome::answer(ticket, Answer::Listed(listed.collect()))
+            }
+        }
+    }
+
+    fn expired(&self, now: Now, timer: Timer) -> Outcome<Transactions> {
+        match timer {
+            Timer::End(id) => self.time_is_up(now.0, &id),
+            Timer::Expire => self.expire(now.0),
+        }
+    }
+
+    fn loaded(&self, now: Now) -> Outcome<Transactions> {
+        let mut outcome = Outcome::nothing();
+        for (id, transaction) in &self.ids {
+            match transaction.state {
+                State::Ongoing => {
+                    let age_ms = now.0.0.saturating_sub(transaction.started.0).max(0);
+                    let left_ms = i64::from(transaction.timeout_ms).saturating_sub(age_ms);
+                    let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0));
+                    outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), left));
+                }
+                State::PrepareCommit | State::PrepareAbort => outcome.changes.push(Announce(id.clone())),
+                State::Empty | State::CompleteCommit | State::CompleteAbort => {}
+            }
+        }
+        let interval = self.settings.id_expiration_interval;
+        outcome.timers.push(TimerChange::Set(Timer::Expire, interval));
+        outcome
+    }
+
+    fn apply(&mut self, _place: Place, record: &Record) {
+        match &record.value {
+            Some(value) => {
+                self.ids.insert(record.id.clone(), value.clone());
+            }
+            None => {
+                self.ids.remove(&record.id);
+            }
+        }
+    }
+
+    fn install(&mut self, Announce(id): Announce) {
+        self.settings.bell.ring(id);
+    }
+
+    fn end_transaction(&mut self, _producer: ProducerId, _committed: bool) {}
+
+    fn encode(record: &Record) -> Entry {
+        record.write()
+    }
+
+    fn decode(entry: &Entry) -> Result<Option<Record>, String> {
+        Record::read(entry).map_err(|error| error.to_string())
+    }
+}
