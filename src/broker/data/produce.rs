@@ -189,11 +189,12 @@ fn append_all(
 /// Why every partition of the request is refused (`ReplicaManager.appendRecords`, `KafkaApis.handleProduceRequest`).
 fn refuse_all(request: &Request) -> Option<ErrorCode> {
     let mut batches = request.topics.iter().flat_map(|topic| &topic.partitions).filter_map(header);
-    if request.transactional_id.is_none() && batches.any(|header| header.is_transactional()) {
-        return Some(ErrorCode::TransactionalIdAuthorizationFailed);
-    }
-    if proofs::has_many_producers(request) {
-        return Some(ErrorCode::InvalidProducerIdMapping);
+    match &request.transactional_id {
+        None if batches.any(|header| header.is_transactional()) => {
+            return Some(ErrorCode::TransactionalIdAuthorizationFailed);
+        }
+        Some(_) if proofs::has_many_producers(request) => return Some(ErrorCode::InvalidProducerIdMapping),
+        Some(_) | None => {}
     }
     Acks::from_number(request.acks).is_none().then_some(ErrorCode::InvalidRequiredAcks)
 }

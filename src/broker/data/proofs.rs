@@ -80,9 +80,6 @@ pub(super) fn begin(broker: &Broker, request: &Request, version: i16) -> (Proofs
 fn asker(request: &Request, version: i16) -> Option<Asker> {
     let id = request.transactional_id.as_ref()?;
     let (_, first) = transactional(request).next()?;
-    if has_many_producers(request) {
-        return None;
-    }
     let ability = match version {
         JOINS_FROM.. => Ability::JoinsByWriting,
         ABORTABLE_FROM.. => Ability::KnowsAbortable,

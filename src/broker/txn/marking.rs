@@ -15,6 +15,7 @@ use crate::replica::Proof;
 use crate::txn::service::Decided;
 use crate::txn::transaction::Partitions;
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::debug;
@@ -44,42 +45,87 @@ impl Marking {
 
 async fn run(broker: Arc<Broker>, shutdown: Shutdown) {
     let mut tasks = Tasks::new("transaction marker");
+    let at_work = AtWork::default();
     loop {
         tokio::select! {
             biased;
             () = shutdown.triggered() => break,
             id = broker.transactions.prepared() => {
                 tasks.reap();
-                tasks.spawn(mark(Arc::clone(&broker), id));
+                if at_work.begin(&id) {
+                    tasks.spawn(mark_each(Arc::clone(&broker), id, at_work.clone()));
+                }
             }
         }
     }
     tasks.abort_all().await;
 }
 
+/// The ids whose markers are being written, each with whether it was announced again meanwhile. No id is worked on
+/// twice at a time: in version 1 of transactions a marker that comes late would end the next transaction.
+#[derive(Clone, Default)]
+struct AtWork(Arc<Mutex<HashMap<Arc<str>, bool>>>);
+
+impl AtWork {
+    /// Whether work on this id is to begin; where it is under way, it is done once more.
+    fn begin(&self, id: &Arc<str>) -> bool {
+        let mut ids = self.0.lock();
+        match ids.get_mut(id) {
+            Some(again) => {
+                *again = true;
+                false
+            }
+            None => {
+                ids.insert(Arc::clone(id), false);
+                true
+            }
+        }
+    }
+
+    /// Whether the work on this id is done, because it was not announced again.
+    fn is_done(&self, id: &str) -> bool {
+        let mut ids = self.0.lock();
+        let again = ids.get_mut(id).is_some_and(std::mem::take);
+        if !again {
+            ids.remove(id);
+        }
+        !again
+    }
+}
+
+/// Writes the markers of the id's transactions, one after the other.
+async fn mark_each(broker: Arc<Broker>, id: Arc<str>, at_work: AtWork) {
+    loop {
+        mark(&broker, &id).await;
+        if at_work.is_done(&id) {
+            return;
+        }
+    }
+}
+
 /// Writes the markers of the id's transaction. Ends when they are written, or when the id is coordinated elsewhere:
 /// there they are announced again.
-async fn mark(broker: Arc<Broker>, id: Arc<str>) {
+async fn mark(broker: &Arc<Broker>, id: &Arc<str>) {
     let mut left: Option<(Decided, Partitions)> = None;
     let mut pause = PAUSE;
     loop {
-        match broker.transactions.decided(&id).await {
+        match broker.transactions.decided(id).await {
             Ok(None) | Err(ErrorCode::NotCoordinator) => return,
             Ok(Some(decided)) => {
                 let partitions = match left.take() {
-                    Some((before, partitions)) if before.markers == decided.markers => partitions,
+                    Some((before, partitions)) if before == decided => partitions,
                     _ => decided.markers.partitions.clone(),
                 };
-                let partitions = write_all(&broker, &decided, partitions).await;
+                let partitions = write_all(broker, &decided, partitions).await;
                 if partitions.is_empty() {
-                    match broker.transactions.marked(&id, decided.markers.producer).await {
+                    match broker.transactions.marked(id, decided.markers.producer).await {
                         Ok(()) | Err(ErrorCode::NotCoordinator) => return,
                         Err(error) => debug!(%id, %error, "the end of a transaction is not recorded yet"),
                     }
                 } else {
                     info!(%id, count = partitions.len(), "markers of a transaction are to be written again");
+                    left = Some((decided, partitions));
                 }
-                left = Some((decided, partitions));
             }
             Err(error) => debug!(%id, %error, "the end of a transaction is not known yet"),
         }
@@ -130,5 +176,22 @@ fn may_succeed_later(topic: &str, index: i32, outcome: Result<(), ErrorCode>) ->
             debug!(topic, index, %error, "a marker is not written yet");
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_worked_on_by_one_at_a_time_and_no_announcement_is_lost() {
+        let at_work = AtWork::default();
+        let (one, other): (Arc<str>, Arc<str>) = (Arc::from("one"), Arc::from("other"));
+        assert!(at_work.begin(&one));
+        assert!(!at_work.begin(&one) && !at_work.begin(&one));
+        assert!(at_work.begin(&other));
+        assert!(!at_work.is_done(&one), "it was announced meanwhile");
+        assert!(at_work.is_done(&one) && at_work.is_done(&other));
+        assert!(at_work.begin(&one));
     }
 }
