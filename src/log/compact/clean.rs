@@ -85,6 +85,14 @@ pub(super) struct Run<'a> {
 impl Run<'_> {
     /// Compacts the log; where its dirty part begins afterwards.
     pub(super) fn run(&mut self) -> Result<Offset, Stop> {
+        let first = |log: &Log| log.view.load().first().map(|segment| segment.base);
+        let before = first(self.log);
+        let reached = self.run_to_the_end();
+        // What retention took away meanwhile cannot be read and is no damage.
+        reached.map_err(|stop| if first(self.log) == before { stop } else { Stop::Ended })
+    }
+
+    fn run_to_the_end(&mut self) -> Result<Offset, Stop> {
         let segments = self.log.view.load_full();
         let closed: Vec<Arc<Segment>> =
             segments.iter().take_while(|segment| segment.base < self.end).cloned().collect();

@@ -25,6 +25,10 @@ use crate::log::Log;
 use crate::log::Origin;
 use crate::log::Proof;
 use crate::log::Threads;
+use crate::log::compact::clean::Means;
+use crate::log::compact::clean::Run;
+use crate::log::compact::clean::Stats;
+use crate::log::compact::clean::Stop;
 use crate::metrics::Registry;
 use crate::record::BatchBuilder;
 use crate::record::CheckedBatch;
@@ -517,6 +521,32 @@ fn deletion_and_deleted_records_end_a_run_or_outlast_it() {
     assert_eq!(world.log.directory.checkpoints.get("cleaner-offset-checkpoint", &partition()), None);
     assert!(!world.dirs.compact_now());
     assert!(matches!(world.log.note_cleaned(Offset(5)), Err(Error::Closed)));
+}
+
+#[test]
+fn retention_during_a_run_ends_it_without_blame() {
+    let world = filled(14);
+    world.log.flush().unwrap();
+    let end = world.active();
+    let go_on = |_: u64| {
+        world.log.delete_records(Offset(end.0 - 1)).unwrap();
+        world.dirs.retain_now().unwrap();
+        Ok(())
+    };
+    let mut run = Run {
+        log: &world.log,
+        means: Means { map_bytes: 1 << 20, load_factor: 0.9, buffer_bytes: 1 << 10 },
+        now: Clock::Sim(world.clock.clone()).wall(),
+        first_dirty: Offset(0),
+        end,
+        go_on: &go_on,
+        stats: Stats::default(),
+    };
+    assert!(matches!(run.run(), Err(Stop::Ended)));
+    world.check();
+    world.compact();
+    world.check();
+    assert_eq!(world.dirs.describe()[0].cleaning.uncleanable_partitions, 0);
 }
 
 #[test]
