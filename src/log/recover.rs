@@ -192,16 +192,30 @@ impl<'a> Recovery<'a> {
             let is_last = index + 1 == self.segments.len();
             let next_base = self.segments.get(index + 1).map(|next| next.base);
             let was_cut = self.check_segment(&segment, is_last)?;
-            // A hole between segments is a tail that was lost at a batch's border, but for what compaction leaves.
-            let may_end_early = |next| next <= self.recovery_point.max(self.cleaned) || self.has_holes;
-            let hole =
-                next_base.is_some_and(|next| next < self.end || (next > self.end && !may_end_early(next)));
+            let hole = next_base.is_some_and(|next| {
+                next < self.end || (next > self.end && !self.may_end_before(next, &segment))
+            });
             if was_cut || hole {
                 self.remove_segments_from(index + 1)?;
                 break;
             }
         }
         Ok(())
+    }
+
+    /// Whether the segment may end where it does although the next one begins later. A hole between segments is a
+    /// tail that was lost at a batch's border, but for what compaction leaves, and for records that were promised to be
+    /// safe: those did not go with a tail, and what follows them stays.
+    fn may_end_before(&self, next: Offset, segment: &Segment) -> bool {
+        if next <= self.recovery_point.max(self.cleaned) || self.has_holes {
+            return true;
+        }
+        let promised = self.end < self.recovery_point;
+        if promised {
+            let (file, end) = (segment.path(Kind::Log), self.end);
+            tracing::error!(file = %file.display(), %end, %next, "records are missing between segments");
+        }
+        promised
     }
 
     /// Checks one segment, cuts it after its last good batch, writes its indexes. Whether anything was lost.

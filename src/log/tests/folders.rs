@@ -270,6 +270,36 @@ fn a_segment_that_cannot_be_renamed_stays_until_it_can_and_leaves_no_hole() {
 }
 
 #[test]
+fn a_hole_in_what_was_promised_is_no_torn_end() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    let fill = || {
+        for _ in 0..200 {
+            append(&log, batch(1, 200, 5));
+        }
+    };
+    fill();
+    dirs.checkpoint_now();
+    let promised = log.recovery_point();
+    assert_eq!(promised, Offset(200));
+    fill();
+    let segments = log.view.load_full();
+    let behind = segments.iter().position(|segment| segment.base > promised).unwrap();
+    let next = segments[behind].base;
+    for gone in &segments[1..behind] {
+        for kind in layout::Kind::ALL {
+            bench.disk.remove_file(&gone.path(kind)).unwrap_or_default();
+        }
+    }
+    drop((log, dirs));
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    assert_eq!(log.log_end_offset(), Offset(400));
+    assert_eq!(read_all(&log, next, 1 << 20).len(), usize::try_from(400 - next.0).unwrap());
+}
+
+#[test]
 fn a_timestamp_leads_to_the_first_record_at_or_after_it() {
     let bench = Bench::new();
     let dirs = bench.open();
