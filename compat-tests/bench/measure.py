@@ -12,8 +12,8 @@ from pathlib import Path
 
 from bench import peers, settings
 
-# Modes whose broker grows the page cache.
-WRITING = {"produce", "pair", "latency"}
+# Modes whose broker grows the page cache, and by how many bytes at most.
+WRITING = {"produce": 512 * settings.MIB, "pair": 1536 * settings.MIB, "latency": 512 * settings.MIB}
 _perf_number = 0
 
 
@@ -25,7 +25,7 @@ def load(mode, broker, record=None, **options):
     for name, value in options.items():
         command += ["--" + name.replace("_", "-"), str(value)]
     if mode in WRITING:
-        subprocess.run([str(settings.LOAD), "touch", "--path", str(settings.DIR), "--amount", str(settings.TOUCHED)], check=True, capture_output=True)
+        subprocess.run([str(settings.LOAD), "touch", "--path", str(settings.DIR), "--amount", str(WRITING[mode])], check=True, capture_output=True)
     with perf(record, broker):
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

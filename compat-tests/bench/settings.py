@@ -20,8 +20,6 @@ MIB = 1 << 20
 GIB = 1 << 30
 # The most that one row keeps on disk for one broker.
 LARGEST = int(float(os.environ.get("BENCH_LARGEST_GIB", "8")) * GIB)
-# Bytes written and freed before each run that writes: see load/src/touch.rs.
-TOUCHED = 512 * MIB
 
 
 def sized(full, quick):

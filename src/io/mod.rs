@@ -9,6 +9,7 @@ pub mod clock;
 pub mod disk;
 pub mod durable;
 pub mod file_slice;
+mod lane;
 pub mod net;
 pub mod pool;
 pub mod process;

@@ -35,6 +35,18 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
+/// Lets the calling thread, and it alone, go behind others: 0 is the usual niceness, 19 the most. It cannot be taken back.
+pub(in crate::io) fn be_nice(niceness: i32) -> io::Result<()> {
+    // Linux gives each thread a niceness of its own, and takes no process for the calling thread.
+    Ok(rustix::process::setpriority_process(None, niceness)?)
+}
+
+/// The niceness of the calling thread.
+#[cfg(test)]
+pub(in crate::io) fn niceness() -> io::Result<i32> {
+    Ok(rustix::process::getpriority_process(None)?)
+}
+
 /// How often the calling thread has given up its core to wait for something (and not because its time was up); 0
 /// where the system does not tell.
 #[allow(unsafe_code, reason = "no package tells this of one thread")]

@@ -4,7 +4,7 @@
 //! ranges are asked about first; cold ones are read by a few threads for that purpose.
 
 use crate::io::file_slice::FileSlice;
-use crate::io::task;
+use crate::io::lane;
 use rustix::fs::Advice;
 use rustix::io::Errno;
 use rustix::io::ReadWriteFlags;
@@ -15,16 +15,11 @@ use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
-use tokio::sync::Semaphore;
 
-/// Ranges that are brought in at a time.
-const LANE_WIDTH: usize = 4;
 /// Bytes read at a time on the lane.
 const LANE_STEP: usize = 256 * 1024;
 /// Distance of the bytes tried where the system cannot be asked about a range.
 const PROBE_STEP: u64 = 64 * 1024;
-
-static LANE: Semaphore = Semaphore::const_new(LANE_WIDTH);
 
 /// Whether the whole range is in memory. May be wrong a moment later. `true` also where it cannot be told.
 pub fn is_cached(slice: &FileSlice) -> bool {
@@ -57,25 +52,19 @@ pub async fn bring_in(slice: &FileSlice) -> io::Result<()> {
     if slice.file.descriptor().is_none() {
         return Ok(());
     }
-    let place = LANE.acquire().await.map_err(io::Error::other)?;
     let range = slice.clone();
-    let outcome = task::run_blocking(move || read_through(&range)).await;
-    drop(place);
-    outcome
+    lane::run(move || read_through(&range)).await
 }
 
 /// Reads the bytes of the range on the cold lane.
 pub async fn read_cold(slice: &FileSlice) -> io::Result<Vec<u8>> {
     let length = usize::try_from(slice.length).map_err(io::Error::other)?;
-    let place = LANE.acquire().await.map_err(io::Error::other)?;
     let range = slice.clone();
-    let outcome = task::run_blocking(move || {
+    lane::run(move || {
         let mut content = vec![0; length];
         range.file.read_exact_at(&mut content, range.position).map(|()| content)
     })
-    .await;
-    drop(place);
-    outcome
+    .await
 }
 
 /// Gives the range's memory back to the system, as far as it is clean. A reader that catches up calls this behind

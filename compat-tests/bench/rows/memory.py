@@ -41,7 +41,6 @@ def idle_partitions(bench):
     """P11: memory and open files of a partition that nobody uses, and what many of them cost a producer."""
     bench.end_brokers()
     topics = PARTITIONS // 1000
-    _label, records, size = SMALL[0]
 
     def one_pass(broker):
         time.sleep(2)
@@ -59,8 +58,8 @@ def idle_partitions(bench):
 
     def spread(broker, topic, topics, partitions):
         # Every partition is written at least once before the measured part.
-        return load("produce", broker, "P11", topic=topic, topics=topics, partitions=partitions, acks=1, in_flight=4, records=records,
-                    bytes=size, warm_seconds=sized(15, 3) if topics * partitions > 10 else 2, seconds=max(SECONDS, 2))["us_per_request"]
+        return load("produce", broker, "P11", topic=topic, topics=topics, partitions=partitions, acks=1, in_flight=4, **SMALL["1 KiB"],
+                    warm_seconds=sized(15, 3) if topics * partitions > 10 else 2, seconds=max(SECONDS, 2))["us_per_request"]
 
     values = bench.alternate(lambda name: fresh(name, one_pass, queued_max_requests=500), settings.PEERS, pairs=min(settings.PAIRS, 3))
     bench.figure("P11", f"idle partition, of {PARTITIONS:,}: memory", "KiB", values["memory"], ("most", 4))

@@ -41,7 +41,6 @@ def start(bench):
 
 def after_kill(bench):
     """P10: from exec to an answer of every partition after kill -9, with many bytes and with many partitions."""
-    _label, records, size = SMALL[0]
 
     def fill_bytes(broker):
         load("topic", broker, topic="full", partitions=SPREAD)
@@ -50,7 +49,7 @@ def after_kill(bench):
     def fill_partitions(broker):
         load("topic", broker, topic="full", topics=PARTITIONS // 1000, partitions=1000)
         load("produce", broker, topic="full", topics=PARTITIONS // 1000, partitions=1000, acks=1, in_flight=4, seconds=60,
-             amount=PARTITIONS * 1100, records=records, bytes=size)
+             amount=PARTITIONS * 1100, **SMALL["1 KiB"])
 
     kill_and_start(bench, f"restart after kill -9, {BYTES / GIB:g} GiB in {SPREAD} partitions", fill_bytes, 1, SPREAD)
     kill_and_start(bench, f"restart after kill -9, {PARTITIONS:,} partitions", fill_partitions, PARTITIONS // 1000, 1000)

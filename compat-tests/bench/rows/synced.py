@@ -3,7 +3,7 @@
 from bench import settings
 from bench.measure import load
 from bench.rows.produce import AMOUNT, LARGE, RETAINED
-from bench.settings import SECONDS
+from bench.settings import MIB, SECONDS
 
 RECORD = {"records": 1, "bytes": 940}
 
@@ -60,6 +60,16 @@ def against_unsynced(bench):
         return {"rate": load("produce", broker, "P7c", topic=topic, acks=acks, in_flight=4, seconds=30, amount=AMOUNT,
                              **LARGE)["mib_per_s"]}
 
+    def disk():
+        # As much in one piece as four requests bring.
+        piece = 4 * LARGE["records"] * LARGE["bytes"]
+        report = load("sync", None, path=bench.brokers()["dohle"].data, bytes=piece, seconds=SECONDS)
+        return report["syncs_per_s"] * piece / MIB
+
     rates = bench.alternate(one_pass, ["1", "all"], warm=1)["rate"]
     shares = [synced / unsynced for synced, unsynced in zip(rates["all"], rates["1"])]
+    bench.figure("P7c", "large batches, acks=1: rate", "MiB/s", {"dohle": rates["1"]}, more=True, digits=0)
+    bench.figure("P7c", "large batches, acks=all synced: rate", "MiB/s", {"dohle": rates["all"]}, more=True, digits=0)
+    bench.figure("P7c", "the disk alone, 3.5 MiB appended and synced at a time: rate", "MiB/s",
+                 {"dohle": [disk() for _ in range(settings.PAIRS)]}, more=True, digits=0)
     bench.figure("P7c", "large batches, acks=all synced against acks=1: rate", "share", {"dohle": shares}, ("least", 0.8))

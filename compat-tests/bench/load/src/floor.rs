@@ -15,7 +15,8 @@ use crate::args::{Args, Result};
 use crate::batch;
 use crate::wire::floor::{FETCH, LIST_OFFSETS, PRODUCE, fetched, key, listed, produced};
 
-/// Where the file of records is emptied: a log, too, appends to new blocks and gives old ones back.
+/// Where the file of records is synced and emptied: a log, too, appends to new blocks, syncs what it has closed, and
+/// gives old blocks back.
 const WRAP: u64 = 64 << 20;
 
 struct Server {
@@ -124,6 +125,7 @@ impl Server {
         }
         self.position += written as u64;
         if self.position > WRAP {
+            self.written.sync_data()?;
             self.written.set_len(0)?;
             self.position = 0;
         }
