@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::hash::Hash;
 
 /// The wall clock at the moment of a decision. It goes into records and ages; deadlines never use it,
-/// they are timers on the monotonic clock.
+/// they are timers on the monotonic clock. A jump of the clock counts late (see [`crate::io::SteadyWall`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now(pub Timestamp);
 

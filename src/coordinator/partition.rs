@@ -22,9 +22,11 @@ use crate::coordinator::runtime::Options;
 use crate::coordinator::timer::Timers;
 use crate::io::Clock;
 use crate::io::Shutdown;
+use crate::io::SteadyWall;
 use crate::record::CheckedBatch;
 use crate::record::control::EndTransaction;
 use crate::replica::Proof;
+use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -95,6 +97,8 @@ pub(super) struct Context {
     pub(super) index: PartitionIndex,
     pub(super) options: Options,
     pub(super) clock: Clock,
+    /// The wall clock as decisions see it.
+    pub(super) steady: Mutex<SteadyWall>,
     pub(super) resign: Shutdown,
     pub(super) status: watch::Sender<Status>,
 }
@@ -409,7 +413,8 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
     }
 
     fn now(&self) -> Now {
-        Now(self.context.clock.wall())
+        let clock = &self.context.clock;
+        Now(self.context.steady.lock().observe(clock.wall(), clock.now()))
     }
 }
 

@@ -11,6 +11,7 @@ use crate::coordinator::partition::Ask;
 use crate::coordinator::partition::Status;
 use crate::io::Clock;
 use crate::io::Shutdown;
+use crate::io::SteadyWall;
 use crate::io::task::Tasks;
 use crate::record::Codec;
 use parking_lot::Mutex;
@@ -101,6 +102,7 @@ impl<M: Machine> Runtime<M> {
             index,
             options: self.shared.options.clone(),
             clock: self.shared.clock.clone(),
+            steady: Mutex::new(SteadyWall::doubting()),
             resign: resign.clone(),
             status: publish,
         };

@@ -20,6 +20,7 @@ mod sendfile;
 #[cfg(feature = "sim")]
 pub mod sim;
 mod std_disk;
+mod steady_wall;
 pub mod task;
 pub mod uring;
 
@@ -35,4 +36,5 @@ pub use file_slice::FileSlice;
 pub use random::Random;
 pub use ring::Ring;
 pub use ring::WriteOp;
+pub use steady_wall::SteadyWall;
 pub use task::Shutdown;

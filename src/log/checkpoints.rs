@@ -67,10 +67,9 @@ impl Checkpoints {
         let mut files = self.files.lock();
         let Some(offsets) = files.get_mut(name) else { return Ok(()) };
         match offsets.get(partition).copied() {
-            Some(written) if written > to => {
+            Some(written) if written > to => change(directory, name, offsets, |offsets| {
                 offsets.insert(partition.clone(), to);
-                write_file(directory, name, offsets)
-            }
+            }),
             _ => Ok(()),
         }
     }
@@ -107,14 +106,28 @@ impl Checkpoints {
     pub(crate) fn remove(&self, directory: &Directory, partition: &TopicPartition) -> Result<(), Error> {
         let mut files = self.files.lock();
         for name in NAMES {
-            if let Some(offsets) = files.get_mut(name)
-                && offsets.remove(partition).is_some()
-            {
-                write_file(directory, name, offsets)?;
+            if let Some(offsets) = files.get_mut(name).filter(|offsets| offsets.contains_key(partition)) {
+                change(directory, name, offsets, |offsets| {
+                    offsets.remove(partition);
+                })?;
             }
         }
         Ok(())
     }
+}
+
+/// Changes a file. Where that fails its old content stays known, so that the next attempt does not take it for done.
+fn change(
+    directory: &Directory,
+    name: &str,
+    known: &mut Offsets,
+    change: impl FnOnce(&mut Offsets),
+) -> Result<(), Error> {
+    let mut changed = known.clone();
+    change(&mut changed);
+    write_file(directory, name, &changed)?;
+    *known = changed;
+    Ok(())
 }
 
 fn write_file(directory: &Directory, name: &str, offsets: &Offsets) -> Result<(), Error> {

@@ -203,9 +203,8 @@ impl Log {
         self.directory.throw_away(Trash { due, paths });
     }
 
-    /// Forgets producers that have been idle for `expiration_ms`.
-    pub(crate) fn expire_producers(&self, expiration_ms: i64) {
-        let now = self.directory.clock.wall();
+    /// Forgets producers that have been idle for `expiration_ms` at `now`.
+    pub(crate) fn expire_producers(&self, now: Timestamp, expiration_ms: i64) {
         if let Some(warm) = self.core.lock().warm.as_mut() {
             warm.producers.expire(now, expiration_ms);
         }

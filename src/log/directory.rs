@@ -52,6 +52,10 @@ pub struct Faults {
     pub keep_torn_tail: AtomicBool,
     /// Synced appends are confirmed though their sync failed.
     pub ignore_failed_sync: AtomicBool,
+    /// Ages are judged by what the wall clock shows just now.
+    pub judge_by_wall: AtomicBool,
+    /// What an earlier process wrote is served without a look at it.
+    pub serve_unproven: AtomicBool,
 }
 
 /// The shared services of all directories.
@@ -311,6 +315,22 @@ impl Directory {
     pub(crate) fn ignores_failed_sync(&self) -> bool {
         #[cfg(feature = "sim")]
         return self.faults.ignore_failed_sync.load(Ordering::Relaxed);
+        #[cfg(not(feature = "sim"))]
+        false
+    }
+
+    /// Whether a test made ages go by the bare wall clock.
+    pub(crate) fn judges_by_wall(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.faults.judge_by_wall.load(Ordering::Relaxed);
+        #[cfg(not(feature = "sim"))]
+        false
+    }
+
+    /// Whether a test switched the look at what an earlier process wrote off.
+    pub(crate) fn serves_unproven(&self) -> bool {
+        #[cfg(feature = "sim")]
+        return self.faults.serve_unproven.load(Ordering::Relaxed);
         #[cfg(not(feature = "sim"))]
         false
     }

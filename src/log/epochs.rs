@@ -31,6 +31,11 @@ impl Epochs {
         self.entries.last().map(|entry| entry.0)
     }
 
+    /// Where the first epoch begins.
+    pub(crate) fn first_start(&self) -> Option<Offset> {
+        self.entries.first().map(|entry| entry.1)
+    }
+
     /// The epoch of the record at `offset`.
     pub(crate) fn epoch_of(&self, offset: Offset) -> Option<LeaderEpoch> {
         let above = self.entries.partition_point(|entry| entry.1 <= offset);

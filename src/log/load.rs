@@ -23,8 +23,10 @@ use crate::log::producers::Marker;
 use crate::log::producers::Producers;
 use crate::log::published::End;
 use crate::log::roll::empty_active;
+use crate::log::scan::OFFSET_TOO_FAR;
 use crate::log::scan::Scan;
 use crate::log::scan::Stop;
+use crate::log::scan::after;
 use crate::log::scan::is_zero;
 use crate::log::segment::IndexBuilder;
 use crate::log::segment::Place;
@@ -183,6 +185,8 @@ impl Log {
         let mut epochs = read_epochs(&self.directory, &self.place.path())?;
         let start = self.log_start_offset();
         let mut epochs_dirty = epochs.truncate_from_end(end);
+        let first_base = self.view.load().first().map(|segment| segment.base);
+        compare_starts(&self.place.path(), &epochs, start, first_base);
         epochs_dirty |= epochs.truncate_from_start(start);
         if let Some(begun) = core.begun.take() {
             epochs_dirty |= epochs.assign(begun, end);
@@ -210,6 +214,16 @@ impl Log {
         let segments = self.view.load();
         let start = self.log_start_offset();
         rebuild_producers(&self.directory, (&self.place, &segments), Range { start, to, snapshot_max })
+    }
+}
+
+/// Says when a start that only a checkpoint tells lies behind that of the first epoch: a checkpoint has no checksum,
+/// and what lies before the start is not served. A crash soon after a deletion of records leaves them apart, too.
+pub(crate) fn compare_starts(folder: &Path, epochs: &Epochs, start: Offset, first_base: Option<Offset>) {
+    if first_base.is_some_and(|base| base < start)
+        && let Some(first) = epochs.first_start().filter(|first| *first < start)
+    {
+        tracing::warn!(folder = %folder.display(), %start, epochs_start = %first, "checkpoints disagree about where the log starts");
     }
 }
 
@@ -261,7 +275,10 @@ pub(crate) fn activate(
     let mut scan = Scan::new(&file, from, size, segment.base);
     loop {
         match scan.next_header() {
-            Ok(Some((position, header))) => builder.add(position, &header),
+            Ok(Some((position, header))) if segment.relative(after(&header)).is_some() => {
+                builder.add(position, &header);
+            }
+            Ok(Some((position, _))) => return Err(Error::damaged(&path, position, OFFSET_TOO_FAR)),
             Ok(None) => break,
             Err(stop @ Stop::Bad(_)) => {
                 let io = |error| Error::io(&path, error);

@@ -37,6 +37,7 @@ mod pace;
 pub mod probe;
 mod producer_snapshot;
 mod producers;
+mod prove;
 mod published;
 mod read;
 mod recover;
@@ -97,6 +98,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Weak;
+use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering;
 use tokio::sync::watch;
@@ -129,6 +131,8 @@ pub struct Log {
     progress: watch::Sender<Progress>,
     /// The damaged file that the log of this process named last, so that readers who ask again do not fill it.
     damage_said: Mutex<Option<PathBuf>>,
+    /// The end that was found on disk needs no look at the file (any more).
+    end_confirmed: AtomicBool,
 }
 
 /// What the partition's lock guards.
@@ -229,6 +233,8 @@ impl Log {
         let last = segments.last().cloned().expect("a log has at least one segment");
         let core = Core::at(end, directory.clock.now());
         let progress = Progress { end, synced: end, ended: false, generation: 0 };
+        let end_confirmed = AtomicBool::new(last.size() == 0);
+        last.proof.note_active();
         Arc::new_cyclic(|me| Log {
             me: me.clone(),
             partition,
@@ -246,6 +252,7 @@ impl Log {
             recovery_point: AtomicI64::new(end.0),
             progress: watch::Sender::new(progress),
             damage_said: Mutex::new(None),
+            end_confirmed,
         })
     }
 

@@ -9,7 +9,9 @@ use crate::log::aborted_index;
 use crate::log::error::Error;
 use crate::log::layout::Kind;
 use crate::log::load::stopped;
+use crate::log::prove::Range;
 use crate::log::published::End;
+use crate::log::scan::OFFSET_BEYOND;
 use crate::log::scan::Scan;
 use crate::log::scan::after;
 use crate::log::segment::Segment;
@@ -89,8 +91,13 @@ impl Log {
             if segment.base >= limit || from >= limit || (left == 0 && !must) {
                 break;
             }
-            let bounds = Bounds { from, limit, end, left, must };
+            let beyond = segments.get(index + 1).map_or(end.offset, |next| next.base);
+            let bounds = Bounds { from, limit, end, left, must, beyond };
             let read = self.read_segment(segment, &bounds);
+            // Who reads on behind what was found meets the damage.
+            if result.bytes > 0 && matches!(read, Err(Error::Damaged { .. })) {
+                break;
+            }
             match self.explain(read, from)? {
                 Part::Beyond => {}
                 Part::Limit => return Ok(result),
@@ -187,6 +194,9 @@ impl Log {
         let segment_end =
             if segment.base == bounds.end.segment { bounds.end.position } else { segment.size() };
         let Some(first) = self.locate(segment, bounds.from, segment_end)? else { return Ok(Part::Beyond) };
+        if first.header.base_offset >= bounds.beyond.0 {
+            return Err(Error::damaged(&segment.path(Kind::Log), first.position, OFFSET_BEYOND));
+        }
         if first.header.base_offset >= bounds.limit.0 {
             return Ok(Part::Limit);
         }
@@ -211,6 +221,8 @@ impl Log {
         };
         let path = segment.path(Kind::Log);
         let file = segment.file(&self.directory).map_err(|error| Error::io(&path, error))?;
+        let range = Range { from: first.position, to: first.position + length, segment_end };
+        let length = self.proven(segment, &file, bounds, range)? - first.position;
         let slice = FileSlice { file, position: first.position, length };
         Ok(Part::Slice { slice, to_the_end: first.position + length == segment_end })
     }
@@ -298,12 +310,14 @@ enum Part {
 }
 
 /// What a read of one segment may return.
-struct Bounds {
-    from: Offset,
+pub(crate) struct Bounds {
+    pub(crate) from: Offset,
     limit: Offset,
     end: End,
     /// Bytes that may still be returned.
     left: u64,
     /// The first batch comes even if it is larger than `left`.
     must: bool,
+    /// Where the next segment begins, or the log ends.
+    pub(crate) beyond: Offset,
 }

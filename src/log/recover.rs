@@ -23,6 +23,7 @@ use crate::log::load::rebuild_producers;
 use crate::log::load::stopped;
 use crate::log::offset_index::TailIndex;
 use crate::log::producer_snapshot;
+use crate::log::scan::OFFSET_TOO_FAR;
 use crate::log::scan::Scan;
 use crate::log::scan::Stop;
 use crate::log::scan::after;
@@ -153,7 +154,13 @@ impl<'a> Recovery<'a> {
         };
         if segment.size() == 0 {
             self.end = segment.base;
-            return Ok(segment.base == self.recovery_point);
+            if segment.base != self.recovery_point {
+                return Ok(false);
+            }
+            // Its first write failed, or never came: nobody made its name safe yet.
+            self.renew_name(&segment)?;
+            segment.leave_name_unsynced();
+            return Ok(true);
         }
         let path = segment.path(Kind::Log);
         let file = segment.file(self.directory).map_err(|error| Error::io(&path, error))?;
@@ -192,9 +199,8 @@ impl<'a> Recovery<'a> {
             let is_last = index + 1 == self.segments.len();
             let next_base = self.segments.get(index + 1).map(|next| next.base);
             let was_cut = self.check_segment(&segment, is_last)?;
-            let hole = next_base.is_some_and(|next| {
-                next < self.end || (next > self.end && !self.may_end_before(next, &segment))
-            });
+            // Offsets that reach into the next segment are damage: readers are told, and nothing goes.
+            let hole = next_base.is_some_and(|next| next > self.end && !self.may_end_before(next, &segment));
             if was_cut || hole {
                 self.remove_segments_from(index + 1)?;
                 break;
@@ -239,7 +245,7 @@ impl<'a> Recovery<'a> {
                 Ok(Some((position, header))) if segment.relative(last_of(&header)).is_some() => {
                     self.take(&mut builder, position, &header);
                 }
-                Ok(Some(_)) => break Some("offset is too far from the segment's base"),
+                Ok(Some(_)) => break Some(OFFSET_TOO_FAR),
                 Ok(None) => break None,
                 Err(Stop::Bad(reason)) => break Some(reason),
                 Err(Stop::Io(error)) => return Err(Error::io(&path, error)),
@@ -411,6 +417,7 @@ impl<'a> Recovery<'a> {
         let snapshot = producer_snapshot::encode(&rebuilt.producers);
         write_synced(self.directory, &layout::file_path(&dir, self.end, Kind::Snapshot), &snapshot)?;
         self.epochs.truncate_from_end(self.end);
+        load::compare_starts(&dir, &self.epochs, start, first_base);
         self.epochs.truncate_from_start(start);
         let path = dir.join(layout::LEADER_EPOCHS);
         write_text(&self.directory.disk, &path, &self.epochs.encode())

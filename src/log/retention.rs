@@ -1,9 +1,7 @@
 //! Which old segments go: by the log's start, by size, by age (`UnifiedLog.deleteOldSegments`). Deciding is pure.
 
-use crate::base::Instant;
 use crate::base::Offset;
 use crate::base::Timestamp;
-use std::time::Duration;
 
 /// What retention looks at, of one segment.
 #[derive(Clone, Copy, Debug)]
@@ -74,53 +72,6 @@ pub(crate) enum Reason {
     BelowStart,
     Size,
     Age,
-}
-
-/// How long a jump of the wall clock must last before retention believes it.
-const BELIEVE_AFTER: Duration = Duration::from_secs(3600);
-/// Differences below this are drift and small corrections, not jumps.
-const JUMP_MS: i64 = 5 * 60 * 1000;
-
-/// Wall-clock time for retention: a jump forward is not believed at once, so that a clock that is wrong for a while
-/// deletes nothing that should stay (F20). A jump back is followed at once: it deletes less.
-#[derive(Debug, Default)]
-pub(crate) struct SteadyWall {
-    last: Option<(Timestamp, Instant)>,
-    jumped_at: Option<Instant>,
-}
-
-impl SteadyWall {
-    /// The time to judge ages by, from the two clocks' readings now.
-    pub(crate) fn observe(&mut self, wall: Timestamp, now: Instant) -> Timestamp {
-        let Some((last_wall, last_now)) = self.last else {
-            self.last = Some((wall, now));
-            return wall;
-        };
-        let passed_ms = i64::try_from(now.since(last_now).as_millis()).unwrap_or(i64::MAX);
-        let expected = Timestamp(last_wall.0.saturating_add(passed_ms));
-        let ahead_ms = wall.0.saturating_sub(expected.0);
-        let judged = if ahead_ms <= JUMP_MS {
-            self.jumped_at = None;
-            wall
-        } else {
-            let jumped_at = *self.jumped_at.get_or_insert_with(|| {
-                tracing::warn!(
-                    ahead_ms,
-                    "wall clock jumped forward, retention by age waits an hour before it follows"
-                );
-                now
-            });
-            if now.since(jumped_at) >= BELIEVE_AFTER {
-                tracing::warn!(ahead_ms, "retention by age follows the wall clock's jump now");
-                self.jumped_at = None;
-                wall
-            } else {
-                expected
-            }
-        };
-        self.last = Some((judged, now));
-        judged
-    }
 }
 
 #[cfg(test)]
@@ -195,19 +146,5 @@ mod tests {
         assert_eq!(expired(&segments, &rules), (2, Reason::BelowStart));
         let rules = Policy { retention_ms: 0, ..policy() };
         assert_eq!(expired(&segments, &rules).0, 2, "an empty active segment stays");
-    }
-
-    #[test]
-    fn a_jump_forward_is_believed_only_after_an_hour_and_a_jump_back_at_once() {
-        let minute = |count: u64| Instant(count * 60_000_000_000);
-        let mut steady = SteadyWall::default();
-        let day = 86_400_000;
-        assert_eq!(steady.observe(Timestamp(0), minute(0)), Timestamp(0));
-        assert_eq!(steady.observe(Timestamp(61_000), minute(1)), Timestamp(61_000), "drift is followed");
-        assert_eq!(steady.observe(Timestamp(day), minute(2)), Timestamp(121_000));
-        assert_eq!(steady.observe(Timestamp(180_000), minute(3)), Timestamp(180_000), "right again");
-        assert_eq!(steady.observe(Timestamp(day), minute(4)), Timestamp(240_000));
-        assert_eq!(steady.observe(Timestamp(day), minute(64)), Timestamp(day), "it lasted an hour");
-        assert_eq!(steady.observe(Timestamp(5), minute(65)), Timestamp(5), "backwards at once");
     }
 }

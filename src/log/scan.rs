@@ -16,6 +16,14 @@ const WHOLE_CHUNK: usize = 1 << 20;
 /// The part of a batch its length field does not count: base offset and length.
 const LENGTH_END: u64 = 12;
 
+/// Of two batches whose offsets overlap, one has a wrong offset; which of them cannot be told.
+pub(crate) const OFFSET_GOES_BACK: &str = "offset goes back";
+
+/// The batch has offsets of the next segment, or above the end of the log.
+pub(crate) const OFFSET_BEYOND: &str = "offsets reach beyond the end of the segment";
+/// No index entry could name the batch.
+pub(crate) const OFFSET_TOO_FAR: &str = "offset is too far from the segment's base";
+
 /// Why a walk stopped before its end.
 #[derive(Debug)]
 pub(crate) enum Stop {
@@ -162,7 +170,7 @@ fn sane(header: &Header, position: u64, end: u64, next: Offset) -> Result<u64, &
         return Err("last offset delta is negative");
     }
     if header.base_offset < next.0 {
-        return Err("offset goes back");
+        return Err(OFFSET_GOES_BACK);
     }
     if header.base_offset.checked_add(i64::from(header.last_offset_delta) + 1).is_none() {
         return Err("offset is too large");

@@ -16,9 +16,11 @@ use crate::log::layout;
 use crate::log::layout::Kind;
 use crate::log::offset_index;
 use crate::log::offset_index::Entries;
+use crate::log::offset_index::Entry;
 use crate::log::offset_index::FileIndex;
 use crate::log::offset_index::TailIndex;
 use crate::log::open_files::Slot;
+use crate::log::prove::Proof;
 use crate::log::scan::Scan;
 use crate::log::scan::Stop;
 use crate::log::scan::after;
@@ -90,6 +92,8 @@ pub(crate) struct Segment {
     name_unsynced: AtomicBool,
     /// Recovery cut zeros off and left the sync of that to the clean close.
     length_unsynced: AtomicBool,
+    /// What an earlier process wrote, and what of it was looked at.
+    pub(crate) proof: Proof,
     pub(crate) tail: ArcSwapOption<Tail>,
     max_timestamp: Mutex<Option<MaxTimestamp>>,
     aborted: Mutex<Option<Arc<Vec<AbortedTransaction>>>>,
@@ -138,6 +142,7 @@ impl Segment {
             deleted: AtomicBool::new(false),
             name_unsynced: AtomicBool::new(false),
             length_unsynced: AtomicBool::new(false),
+            proof: Proof::of_found(size),
             tail: ArcSwapOption::empty(),
             max_timestamp: Mutex::new(None),
             aborted: Mutex::new(None),
@@ -241,6 +246,7 @@ impl Segment {
             self.file(directory)?.set_len(size)?;
         }
         self.physical.store(size, Ordering::Release);
+        self.proof.cut(size);
         directory.indexes.forget(self.key);
         Ok(())
     }
@@ -270,6 +276,11 @@ impl Segment {
         self.name_unsynced.load(Ordering::Acquire)
     }
 
+    /// Recovery found a file without records: its name counts as safe with the next sync of the folder.
+    pub(crate) fn leave_name_unsynced(&self) {
+        self.name_unsynced.store(true, Ordering::Release);
+    }
+
     /// The folder was synced.
     pub(crate) fn name_synced(&self) {
         self.name_unsynced.store(false, Ordering::Release);
@@ -289,12 +300,17 @@ impl Segment {
 
     /// A batch start from which a scan for `offset` may begin.
     pub(crate) fn floor(&self, directory: &Directory, offset: Offset) -> Result<u64, Error> {
+        let entry = self.floor_entry(directory, offset)?;
+        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
+    }
+
+    /// The index entry behind [`Segment::floor`]; `None` when that is the segment's first batch.
+    pub(crate) fn floor_entry(&self, directory: &Directory, offset: Offset) -> Result<Option<Entry>, Error> {
         let relative = self.relative_floor(offset);
-        let entry = match self.tail.load().as_ref() {
+        Ok(match self.tail.load().as_ref() {
             Some(tail) => tail.offsets.floor(relative),
             None => self.file_index(directory)?.floor(relative),
-        };
-        Ok(entry.map_or(0, |entry| u64::from(entry.position)))
+        })
     }
 
     /// The last batch start that the index knows at or before `position`.

@@ -1,7 +1,9 @@
 //! Work in the background: closed segments' files, checkpoints, retention, expiry, removal of what was deleted.
 
 use crate::base::Instant;
+use crate::base::Timestamp;
 use crate::config::StorageSettings;
+use crate::io::SteadyWall;
 use crate::log::Log;
 use crate::log::directory::Directory;
 use crate::log::directory::Trash;
@@ -9,7 +11,6 @@ use crate::log::dirs::Inner;
 use crate::log::error::Error;
 use crate::log::home::Home;
 use crate::log::layout::Kind;
-use crate::log::retention::SteadyWall;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
@@ -67,7 +68,7 @@ impl Schedule {
         ];
         let jobs = jobs.into_iter().map(|(job, interval)| (job, due(ms(interval)))).collect();
         let retention = due(ms(settings.retention_check_interval_ms));
-        Schedule { jobs, retention, steady: SteadyWall::default() }
+        Schedule { jobs, retention, steady: SteadyWall::following_back() }
     }
 
     /// The jobs that are due.
@@ -87,6 +88,8 @@ impl Inner {
         let mut schedule = self.schedule.lock();
         let now = self.clock.now();
         let due = schedule.take_due(now);
+        // From the start on, so that a clock that is wrong later is told from one that was always so.
+        schedule.steady.observe(self.clock.wall(), now);
         self.delete_due(&mut schedule);
         for home in &self.homes {
             let directory = &home.directory;
@@ -134,7 +137,8 @@ impl Inner {
             }
             Job::Producers => {
                 let limit_ms = i64::from(self.settings.producer_id_expiration_ms);
-                home.directory.logs().iter().for_each(|log| log.expire_producers(limit_ms));
+                let judged = self.judged(schedule, &home.directory);
+                home.directory.logs().iter().for_each(|log| log.expire_producers(judged, limit_ms));
             }
         }
     }
@@ -149,12 +153,18 @@ impl Inner {
         if !schedule.retention.take(now) {
             return;
         }
-        let judged = schedule.steady.observe(self.clock.wall(), now);
         for home in self.homes.iter().filter(|home| home.directory.check().is_ok()) {
+            let judged = self.judged(schedule, &home.directory);
             for log in home.directory.logs() {
                 report(&log, "retention", log.retain(judged).map(|_| ()));
             }
         }
+    }
+
+    /// The time that ages are judged by.
+    fn judged(&self, schedule: &mut Schedule, directory: &Directory) -> Timestamp {
+        let wall = self.clock.wall();
+        if directory.judges_by_wall() { wall } else { schedule.steady.observe(wall, self.clock.now()) }
     }
 }
 

@@ -209,6 +209,7 @@ impl Partition {
     /// The leader's view, when this node leads and the client's epoch is ours
     /// (`Partition.localLogWithEpochOrThrow`).
     pub(super) fn lead(&self, known: Option<LeaderEpoch>) -> Result<Led<'_>, Error> {
+        self.log.confirm_end();
         let guard = self.role.read();
         let (leads, current) = match &*guard {
             Role::Leader(leader) => (true, leader.epoch),

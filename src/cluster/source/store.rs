@@ -42,7 +42,10 @@ impl Store {
     /// The offset of the first record that is there.
     pub(super) fn start(&self) -> Offset {
         match self {
-            Store::Log(log) => log.log_start_offset(),
+            Store::Log(log) => {
+                log.confirm_end();
+                log.log_start_offset()
+            }
             #[cfg(test)]
             Store::Memory(memory) => Offset(memory.lock().start),
         }

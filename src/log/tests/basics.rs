@@ -2,6 +2,9 @@
 
 use super::*;
 use crate::io::ring::Ring;
+use crate::io::sim::Fault;
+use crate::io::sim::SimClock;
+use crate::io::sim::SimDisk;
 
 #[test]
 fn what_was_appended_is_read_back_over_rolls_and_reopens() {
@@ -282,5 +285,25 @@ async fn many_logs_close_together_and_none_is_left_out() {
     let points = std::fs::read_to_string(bench.path().join("recovery-point-offset-checkpoint")).unwrap();
     for index in 0..40 {
         assert!(points.contains(&format!("{TOPIC} {index} 1\n")), "{index} in {points}");
+    }
+}
+
+#[test]
+fn a_file_whose_first_write_failed_has_a_name_after_the_next_synced_append() {
+    for (seed, step) in (0..4).flat_map(|seed| (0..8).map(move |step| (seed, step))) {
+        let clock = SimClock::new();
+        let disk = SimDisk::new(seed, clock.clone());
+        let (dirs, log) = model::open(&disk, &clock);
+        disk.fail_at(disk.operations() + step, Fault::Device);
+        log.append(batch(1, 100, 0), how(false)).ok();
+        dirs.drive_disks();
+        disk.kill_process();
+        disk.clear_faults();
+        let (dirs, log) = model::open(&disk, &clock);
+        let synced = log.append(batch(1, 100, 0), how(true)).unwrap();
+        dirs.drive_disks();
+        disk.crash();
+        let (_dirs, log) = model::open(&disk, &clock);
+        assert_eq!(log.log_end_offset(), synced.end_offset, "seed {seed}, fault at step {step}");
     }
 }

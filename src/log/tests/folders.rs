@@ -391,3 +391,25 @@ fn a_flush_that_is_due_by_time_comes_though_the_wall_clock_steps_back() {
     dirs.drive();
     assert_eq!(log.recovery_point(), Offset(3));
 }
+
+#[test]
+fn a_partition_deleted_on_a_full_device_leaves_nothing_to_the_next_one_of_its_name() {
+    let clock = SimClock::new();
+    let disk = SimDisk::new(1, clock.clone());
+    let (dirs, log) = model::open(&disk, &clock);
+    for _ in 0..5 {
+        append(&log, batch(1, 100, 0));
+    }
+    dirs.checkpoint_now();
+    let checkpoint = PathBuf::from("/a").join(layout::RECOVERY_POINTS);
+    let stands_in_it = || {
+        let files: std::collections::BTreeMap<_, _> = disk.files().into_iter().collect();
+        String::from_utf8(files[&checkpoint].clone()).unwrap().contains("topic 0 5")
+    };
+    assert!(stands_in_it());
+    disk.set_capacity(0);
+    assert!(dirs.delete_log(&partition(0)).is_err_and(|error| error.may_pass()));
+    disk.set_capacity(1 << 30);
+    dirs.create_log(&partition(0), TopicId::METADATA, config(|_| {})).unwrap();
+    assert!(!stands_in_it(), "a new log would be trusted up to the old one's recovery point");
+}

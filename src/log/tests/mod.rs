@@ -4,6 +4,7 @@ mod basics;
 mod folders;
 mod model;
 mod producers;
+mod proof;
 
 use crate::base::BrokerId;
 use crate::base::LeaderEpoch;

@@ -45,7 +45,7 @@ struct Model {
     batches: Vec<(i64, i64)>,
 }
 
-fn open(disk: &SimDisk, clock: &SimClock) -> (Dirs, Arc<Log>) {
+pub(super) fn open(disk: &SimDisk, clock: &SimClock) -> (Dirs, Arc<Log>) {
     let (disk, clock) = (Disk::Sim(disk.clone()), Clock::Sim(clock.clone()));
     let settings = settings(&[PathBuf::from("/a")]);
     let dirs = Dirs::open(

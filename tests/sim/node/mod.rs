@@ -2,7 +2,10 @@
 //! and clock, and everything that clients were told is compared with what is there after crashes, faults and damage.
 
 mod check;
+mod clock;
+mod damage;
 mod faults;
+mod lines;
 mod machine;
 mod model;
 mod requests;

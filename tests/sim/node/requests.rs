@@ -140,3 +140,35 @@ pub(crate) const INIT_PRODUCER_ID: i16 = 4;
 pub(crate) fn init_producer_id() -> m::InitProducerIdRequest {
     m::InitProducerIdRequest::default().with_transactional_id(None).with_transaction_timeout_ms(60_000)
 }
+
+pub(crate) const JOIN_GROUP: i16 = 5;
+pub(crate) fn join(group: &str, member: &str, session_ms: i32) -> m::JoinGroupRequest {
+    let protocol = m::join_group_request::JoinGroupRequestProtocol::default().with_name("range".into());
+    m::JoinGroupRequest::default()
+        .with_group_id(m::GroupId(text(group)))
+        .with_member_id(text(member))
+        .with_session_timeout_ms(session_ms)
+        .with_rebalance_timeout_ms(session_ms)
+        .with_protocol_type("consumer".into())
+        .with_protocols(vec![protocol])
+}
+
+pub(crate) const SYNC_GROUP: i16 = 3;
+pub(crate) fn sync(group: &str, member: &str, generation: i32) -> m::SyncGroupRequest {
+    let assignment = m::sync_group_request::SyncGroupRequestAssignment::default()
+        .with_member_id(text(member))
+        .with_assignment(Bytes::from_static(b"\0\0\0\0\0\0\0\0\0\0"));
+    m::SyncGroupRequest::default()
+        .with_group_id(m::GroupId(text(group)))
+        .with_member_id(text(member))
+        .with_generation_id(generation)
+        .with_assignments(vec![assignment])
+}
+
+pub(crate) const HEARTBEAT: i16 = 3;
+pub(crate) fn heartbeat(group: &str, member: &str, generation: i32) -> m::HeartbeatRequest {
+    m::HeartbeatRequest::default()
+        .with_group_id(m::GroupId(text(group)))
+        .with_member_id(text(member))
+        .with_generation_id(generation)
+}

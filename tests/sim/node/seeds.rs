@@ -91,6 +91,13 @@ impl World {
             self.act();
         }
         self.machine.disk.set_capacity(1 << 30);
+        self.machine.disk.clear_faults();
+        // R9: with room again everything works, without a new start.
+        if self.strikes_of_this_life().is_empty() && !self.machine.is_dark() {
+            self.idle(5);
+            assert_eq!(self.machine.online_directories(), 2, "a full device took a directory offline");
+            self.work();
+        }
     }
 }
 

@@ -270,6 +270,15 @@ impl World {
         self.partition(&topic, partition).producer.id = -1;
     }
 
+    /// Sends the last batch of a partition's producer again; the code and the base offset of the answer.
+    pub(crate) fn send_last_again(&mut self, topic: &str, partition: i32, count: i64) -> (i16, i64) {
+        let sequence = self.partition(topic, partition).producer.sequence - i32::try_from(count).unwrap();
+        let batch = self.batch((topic, partition), 0, count, sequence, 8);
+        let answer = self.machine.ask(&ask::produce(topic, partition, -1, batch), ask::PRODUCE).unwrap();
+        let answer = &answer.responses[0].partition_responses[0];
+        (answer.error_code, answer.base_offset)
+    }
+
     fn new_producer(&mut self, topic: &str, partition: i32) -> Option<()> {
         let answer = self.admin("InitProducerId", |world| {
             world
