@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"dohle.compat/go/wire"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -76,8 +77,13 @@ func offsets(ctx context.Context, client *kgo.Client, name, group, topic string,
 	request := kmsg.NewPtrTxnOffsetCommitRequest()
 	request.TransactionalID, request.Group = name, group
 	request.ProducerID, request.ProducerEpoch = id, epoch
+	// The newest version of the request names topics by id.
+	topics, err := kadm.NewClient(client).ListTopics(ctx, topic)
+	if err != nil {
+		return err
+	}
 	wanted := kmsg.NewTxnOffsetCommitRequestTopic()
-	wanted.Topic = topic
+	wanted.Topic, wanted.TopicID = topic, topics[topic].ID
 	for partition, offset := range at {
 		one := kmsg.NewTxnOffsetCommitRequestTopicPartition()
 		one.Partition, one.Offset = partition, offset
