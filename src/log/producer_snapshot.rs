@@ -90,7 +90,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Producers, &'static str> {
         let (id, state) = decode_entry(entry).ok_or("entry out of range")?;
         producers.restore(id, state);
     }
-    Ok(producers)
+    if producers.restored() { Ok(producers) } else { Err("two transactions begin at one offset") }
 }
 
 fn decode_entry(entry: &[u8]) -> Option<(ProducerId, State)> {
@@ -161,6 +161,36 @@ mod tests {
             |producers: &Producers| producers.states().map(|(_, state)| state.clone()).collect::<Vec<_>>();
         assert_eq!(all(&read), all(&producers()), "with both batches");
         assert_eq!(read.first_unstable(), Some(Offset(95)));
+    }
+
+    /// A file with these producers and starts of transactions.
+    fn file(entries: &[(i64, i64)]) -> Vec<u8> {
+        let mut body = i32::try_from(entries.len()).unwrap().to_be_bytes().to_vec();
+        for (id, start) in entries {
+            let state = State {
+                epoch: 3,
+                coordinator_epoch: 2,
+                last_timestamp: Timestamp(1234),
+                transaction_start: None,
+                batches: VecDeque::new(),
+            };
+            encode_entry(&mut body, ProducerId(*id), &state, (None, Timestamp(1234), Some(Offset(*start))));
+        }
+        [&VERSION.to_be_bytes()[..], &crc32c(&body).to_be_bytes(), &body].concat()
+    }
+
+    #[test]
+    fn only_the_last_entry_of_a_producer_says_where_its_transaction_began() {
+        for (entries, expect) in [
+            (&[(5, 10), (5, -1)][..], None),
+            (&[(5, 10), (5, 20)][..], Some(Offset(20))),
+            (&[(5, 10), (6, 10), (6, 30)][..], Some(Offset(10))),
+        ] {
+            let read = decode(&file(entries)).unwrap();
+            assert_eq!(read.first_unstable(), expect, "{entries:?}");
+            assert_eq!(decode(&encode(&read)).unwrap().first_unstable(), expect, "{entries:?}");
+        }
+        assert!(decode(&file(&[(5, 10), (6, 10)])).is_err(), "a batch has one producer");
     }
 
     #[test]

@@ -385,11 +385,8 @@ impl Producers {
     }
 
     /// Takes an entry of a snapshot in. Entries of one producer come oldest batch first; the last one counts, and
-    /// the earlier ones of its epoch are remembered batches.
+    /// the earlier ones of its epoch are remembered batches. [`Producers::restored`] follows the last entry.
     pub(crate) fn restore(&mut self, id: ProducerId, mut state: State) {
-        if let Some(start) = state.transaction_start {
-            self.ongoing.insert(start, id);
-        }
         if let Some(earlier) = self.states.remove(&id).filter(|earlier| earlier.epoch == state.epoch) {
             for batch in earlier.batches.into_iter().rev() {
                 let before = state.batches.front().is_none_or(|next| batch.last_offset < next.last_offset);
@@ -399,6 +396,15 @@ impl Producers {
             }
         }
         self.states.insert(id, state);
+    }
+
+    /// Ends a restore: what is open is what the entries that count say. Whether each open transaction begins at an
+    /// offset of its own, as a batch has one producer.
+    pub(crate) fn restored(&mut self) -> bool {
+        let starts = self.states.iter().filter_map(|(id, state)| Some((state.transaction_start?, *id)));
+        let count = starts.clone().count();
+        self.ongoing = starts.collect();
+        self.ongoing.len() == count
     }
 }
 
