@@ -18,15 +18,16 @@ const SIZE_MAX: u64 = 256 << 20;
 /// Offsets by partition.
 pub(crate) type Offsets = BTreeMap<TopicPartition, Offset>;
 
-/// The lines after version and count; `None` when version is not 0 or lines are missing or left over.
-pub(crate) fn parse_lines(text: &str) -> Option<Vec<&str>> {
+/// The lines after version and count; `None` when version is not 0 or lines are missing or left over. They are
+/// counted without being held: a list of short lines is many times larger than its text.
+pub(crate) fn parse_lines(text: &str) -> Option<impl Iterator<Item = &str>> {
     let mut lines = text.lines();
     if lines.next()?.trim() != "0" {
         return None;
     }
     let count: usize = lines.next()?.trim().parse().ok()?;
-    let rest: Vec<&str> = lines.map(str::trim).filter(|line| !line.is_empty()).collect();
-    (rest.len() == count).then_some(rest)
+    let rest = lines.map(str::trim).filter(|line| !line.is_empty());
+    (rest.clone().count() == count).then_some(rest)
 }
 
 /// The text of an offset checkpoint.
