@@ -35,6 +35,8 @@ const DECODED_RATIO: usize = 4;
 const DECODED_SLACK: usize = 1024 * 1024;
 /// What a string in memory takes beside its bytes: counters, and the allocator's rounding.
 const STRING_OVERHEAD: usize = 24;
+/// The longest string that Kafka carries, in bytes.
+const STRING_MAX: usize = 0x7fff;
 
 /// A cursor over one key or value.
 pub(crate) struct Reader {
@@ -42,11 +44,13 @@ pub(crate) struct Reader {
     flexible: bool,
     length: usize,
     decoded: usize,
+    /// The bytes that what was read so far takes in the plain form, without tagged fields: as [`Writer`] writes it.
+    kept: usize,
 }
 
 impl Reader {
     pub(crate) fn new(bytes: &Bytes) -> Reader {
-        Reader { rest: bytes.clone(), flexible: false, length: bytes.len(), decoded: 0 }
+        Reader { rest: bytes.clone(), flexible: false, length: bytes.len(), decoded: 0, kept: 0 }
     }
 
     /// From here on strings, bytes and arrays have compact lengths and structures end with tagged fields.
@@ -57,8 +61,18 @@ impl Reader {
     /// Counts memory for what is about to be made.
     pub(crate) fn charge(&mut self, bytes: usize) -> Result<(), Malformed> {
         self.decoded = self.decoded.saturating_add(bytes);
-        let max = self.length.saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK);
-        if self.decoded > max { Err(Malformed::TooLarge(self.length)) } else { Ok(()) }
+        if self.decoded > allowed(self.length) { Err(Malformed::TooLarge(self.length)) } else { Ok(()) }
+    }
+
+    /// Ends a value that is written again some day, in the plain form: what it became must be within the memory that
+    /// its own fields allow, without what is dropped (tagged fields, bytes behind the last field). Else it could be
+    /// read, but not once more.
+    pub(crate) fn settle(&self) -> Result<(), Malformed> {
+        if self.decoded > allowed(self.kept) { Err(Malformed::TooLarge(self.kept)) } else { Ok(()) }
+    }
+
+    fn keep(&mut self, bytes: usize) {
+        self.kept = self.kept.saturating_add(bytes);
     }
 
     fn take(&mut self, length: usize) -> Result<Bytes, Malformed> {
@@ -73,20 +87,26 @@ impl Reader {
         <[u8; N]>::try_from(bytes.as_ref()).map_err(|_| Malformed::Short)
     }
 
+    /// The bytes of a number that is a field.
+    fn number<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        self.keep(N);
+        self.array()
+    }
+
     pub(crate) fn i8(&mut self) -> Result<i8, Malformed> {
-        Ok(i8::from_be_bytes(self.array()?))
+        Ok(i8::from_be_bytes(self.number()?))
     }
 
     pub(crate) fn i16(&mut self) -> Result<i16, Malformed> {
-        Ok(i16::from_be_bytes(self.array()?))
+        Ok(i16::from_be_bytes(self.number()?))
     }
 
     pub(crate) fn i32(&mut self) -> Result<i32, Malformed> {
-        Ok(i32::from_be_bytes(self.array()?))
+        Ok(i32::from_be_bytes(self.number()?))
     }
 
     pub(crate) fn i64(&mut self) -> Result<i64, Malformed> {
-        Ok(i64::from_be_bytes(self.array()?))
+        Ok(i64::from_be_bytes(self.number()?))
     }
 
     pub(crate) fn uuid(&mut self) -> Result<Uuid, Malformed> {
@@ -107,12 +127,13 @@ impl Reader {
 
     /// A length: -1 for null. `wide` lengths are 32 bits in the older versions.
     fn length(&mut self, wide: bool) -> Result<i64, Malformed> {
+        self.keep(if wide { 4 } else { 2 });
         if self.flexible {
             Ok(i64::from(self.unsigned_varint()?) - 1)
         } else if wide {
-            Ok(i64::from(self.i32()?))
+            Ok(i64::from(i32::from_be_bytes(self.array()?)))
         } else {
-            Ok(i64::from(self.i16()?))
+            Ok(i64::from(i16::from_be_bytes(self.array()?)))
         }
     }
 
@@ -121,9 +142,13 @@ impl Reader {
         if length == -1 {
             return Ok(None);
         }
-        let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
+        let length = match usize::try_from(length) {
+            Ok(bytes) if bytes <= STRING_MAX => bytes,
+            _ => return Err(Malformed::Length(length)),
+        };
         let bytes = self.take(length)?;
-        self.charge(bytes.len().saturating_add(STRING_OVERHEAD))?;
+        self.keep(length);
+        self.charge(length.saturating_add(STRING_OVERHEAD))?;
         let text = std::str::from_utf8(&bytes).map_err(|_| Malformed::Text)?;
         Ok(Some(Arc::from(text)))
     }
@@ -136,7 +161,8 @@ impl Reader {
         let length = self.length(true)?;
         let length = usize::try_from(length).map_err(|_| Malformed::Length(length))?;
         let bytes = self.take(length)?;
-        self.charge(bytes.len())?;
+        self.keep(length);
+        self.charge(length)?;
         // Copied, so that a small field does not keep a whole batch in memory.
         Ok(Bytes::copy_from_slice(&bytes))
     }
@@ -156,11 +182,11 @@ impl Reader {
 
     /// As [`Reader::count_of`], of an array that may be null.
     pub(crate) fn nullable_count_of<T>(&mut self, least: usize) -> Result<Option<usize>, Malformed> {
-        let before = self.rest.clone();
+        let (before, kept) = (self.rest.clone(), self.kept);
         if self.length(true)? == -1 {
             return Ok(None);
         }
-        self.rest = before;
+        (self.rest, self.kept) = (before, kept);
         self.count_of::<T>(least).map(Some)
     }
 
@@ -297,15 +323,12 @@ impl Writer {
     }
 }
 
+/// The memory that may be made of this many bytes.
+fn allowed(bytes: usize) -> usize {
+    bytes.saturating_mul(DECODED_RATIO).saturating_add(DECODED_SLACK)
+}
+
 /// The longest beginning of `text` that a 16-bit length can carry.
 fn fitting(text: &str) -> &str {
-    const MAX: usize = 32767;
-    if text.len() <= MAX {
-        return text;
-    }
-    let mut end = MAX;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or("")
+    text.get(..text.floor_char_boundary(STRING_MAX)).unwrap_or(text)
 }

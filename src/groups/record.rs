@@ -232,6 +232,7 @@ fn read_group_value(bytes: &Bytes) -> Result<GroupValue, Malformed> {
         members.push(read_member(&mut value, version)?);
     }
     value.tagged(u32::MAX)?;
+    value.settle()?;
     Ok(GroupValue { protocol_type, generation, protocol, leader, since, members })
 }
 
@@ -407,6 +408,48 @@ mod tests {
         bytes.extend(member.repeat((1 << 17) - 1));
         bytes.push(0);
         assert_eq!(read_group_value(&Bytes::from(bytes.clone())), Err(Malformed::TooLarge(bytes.len())));
+    }
+
+    #[test]
+    fn what_is_read_can_be_read_again_when_it_was_written() {
+        let head = "0004 01 00000001 01 01 0000000000000009";
+        let member = [1u8, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0];
+        let value = |members: u16, tail: &[u8]| {
+            let members = members + 1;
+            let count = [u8::try_from(members & 0x7f).unwrap() | 0x80, u8::try_from(members >> 7).unwrap()];
+            let members = member.repeat(usize::from(members - 1));
+            Bytes::from([unhex(head).as_ref(), &count, &members, tail].concat())
+        };
+        let behind = [&[0u8][..], &vec![0; 500_000]].concat();
+        // One tagged field of 500000 bytes.
+        let tagged = [&[1u8, 9, 0xa0, 0xc2, 0x1e][..], &vec![0; 500_000]].concat();
+        for (members, tail, fits) in [
+            (6_000, &[0u8][..], true),
+            (6_000, &behind[..], true),
+            (6_000, &tagged[..], true),
+            (9_000, &[0][..], false),
+            (9_000, &behind[..], false),
+            (9_000, &tagged[..], false),
+        ] {
+            let read = read_group_value(&value(members, tail));
+            assert_eq!(read.is_ok(), fits, "{members} members, {} bytes behind", tail.len());
+            if let Ok(read) = read {
+                assert_eq!(read_group_value(&write_group_value(&read)), Ok(read));
+            }
+        }
+    }
+
+    #[test]
+    fn strings_that_could_not_be_written_are_refused() {
+        // The varint is the length and one.
+        let value = |length: usize, varint: [u8; 3]| {
+            let head = unhex("0004 0000000000000005 00000002");
+            let text = vec![b'x'; length];
+            Bytes::from([head.as_ref(), &varint, &text, &9i64.to_be_bytes(), &[0]].concat())
+        };
+        let longest = read_offset_value(&value(0x7fff, [0x80, 0x80, 0x02])).unwrap();
+        assert_eq!(read_offset_value(&write_offset_value(&longest)), Ok(longest));
+        assert_eq!(read_offset_value(&value(0x8000, [0x81, 0x80, 0x02])), Err(Malformed::Length(0x8000)));
     }
 
     proptest! {

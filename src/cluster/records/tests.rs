@@ -81,6 +81,35 @@ fn elements_of_nothing_but_lengths_are_refused_before_they_fill_the_memory() {
 }
 
 #[test]
+fn what_is_skipped_pays_for_no_memory() {
+    let quota = |entities: u32, tags: &[u8]| {
+        let count = [0u32, 7, 14].map(|shift| u8::try_from(((entities + 1) >> shift) & 0x7f).unwrap());
+        let mut bytes = hex("01 0e 00");
+        bytes.extend([count[0] | 0x80, count[1] | 0x80, count[2]]);
+        bytes.extend([1, 0, 0].repeat(usize::try_from(entities).unwrap()));
+        // No name of a quota, its value, not removed.
+        bytes.extend([&[1u8][..], &[0; 8], &[0], tags].concat());
+        bytes
+    };
+    // One tagged field of 500000 bytes, and 127 of none.
+    let large = [&[1u8, 9, 0xa0, 0xc2, 0x1e][..], &vec![0; 500_000]].concat();
+    let many = [&[127u8][..], &[9u8, 0].repeat(127)].concat();
+    for (entities, tags, fits) in [
+        (29_000, &[0u8][..], true),
+        (29_000, &large[..], true),
+        (29_000, &many[..], true),
+        (30_000, &[0][..], false),
+        (30_000, &large[..], false),
+    ] {
+        let read = Record::decode(&quota(entities, tags));
+        assert_eq!(read.is_ok(), fits, "{entities} entities, {} bytes of tags", tags.len());
+        if let Ok(read) = read {
+            assert_eq!(Record::decode(&read.encode(METADATA_VERSION_LATEST)), Ok(read));
+        }
+    }
+}
+
+#[test]
 fn an_older_metadata_version_gets_older_records() {
     let record: Record = PartitionRecord {
         partition_id: PartitionIndex(0),

@@ -106,17 +106,24 @@ impl<'a> Reader<'a> {
         if length > self.remaining() { Err(DecodeError::Truncated) } else { Ok(Some(length)) }
     }
 
-    /// Hands each tagged field's number and body to `field`; unknown numbers are for `field` to skip.
+    /// Hands each tagged field's number and body to `field`; unknown numbers are for `field` to skip. What is skipped
+    /// is not written again and so pays for no memory: else a record could be read, but not once more.
     pub(crate) fn tags(
         &mut self,
         mut field: impl FnMut(u32, &mut Reader<'a>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         for _ in 0..self.varint()? {
+            let before = self.remaining();
             let tag = self.varint()?;
             let size = usize::try_from(self.varint()?).map_err(|_| DecodeError::Truncated)?;
             let mut body = Reader { rest: self.take(size)?, budget: self.budget };
             field(tag, &mut body)?;
             self.budget = body.budget;
+            let skipped = match body.remaining() {
+                all if all == size => before - self.remaining(),
+                rest => rest,
+            };
+            self.charge(skipped, DECODED_RATIO)?;
         }
         Ok(())
     }
