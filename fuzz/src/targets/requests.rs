@@ -27,6 +27,7 @@ use kafka_protocol::messages::RequestKind;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// `socket.request.max.bytes` for the fuzzer.
@@ -99,7 +100,7 @@ pub(super) fn produce(input: &mut Input<'_>) {
     let Ok(ours) = produce::decode(&header, body.clone()) else { return };
     let mut mended =
         guard::checked(versions::PRODUCE, version, body).expect("what was decoded passes the guard");
-    let theirs = ProduceRequest::decode(&mut mended, version).expect("what we read, they read");
+    let mut theirs = ProduceRequest::decode(&mut mended, version).expect("what we read, they read");
     assert_eq!((ours.acks, ours.timeout_ms), (theirs.acks, theirs.timeout_ms));
     assert_eq!(ours.transactional_id, theirs.transactional_id.as_ref().map(|id| id.0.clone()));
     assert_eq!(ours.topics.len(), theirs.topic_data.len());
@@ -110,6 +111,11 @@ pub(super) fn produce(input: &mut Input<'_>) {
         assert!(one.eq(two), "the same records for the same partitions");
     }
     let mut written = BytesMut::new();
+    drop_large_tags(&mut theirs.unknown_tagged_fields);
+    for topic in &mut theirs.topic_data {
+        drop_large_tags(&mut topic.unknown_tagged_fields);
+        topic.partition_data.iter_mut().for_each(|it| drop_large_tags(&mut it.unknown_tagged_fields));
+    }
     theirs.encode(&mut written, version).expect("what was read can be written");
     assert_eq!(produce::decode(&header, written.freeze()).expect("what was written"), ours);
 }
@@ -122,7 +128,7 @@ pub(super) fn fetch(input: &mut Input<'_>) {
     let Ok(ours) = fetch::decode(&header, body.clone()) else { return };
     let mut mended =
         guard::checked(versions::FETCH, version, body).expect("what was decoded passes the guard");
-    let theirs = match FetchRequest::decode(&mut mended, version) {
+    let mut theirs = match FetchRequest::decode(&mut mended, version) {
         Ok(theirs) => theirs,
         // Within a tag the guard mends nothing: our codec does it while it reads.
         Err(error) if error.to_string().contains("utf-8") => return,
@@ -145,10 +151,23 @@ pub(super) fn fetch(input: &mut Input<'_>) {
         assert!(one.eq(two), "the same offsets for the same partitions");
     }
     let mut written = BytesMut::new();
+    drop_large_tags(&mut theirs.unknown_tagged_fields);
+    drop_large_tags(&mut theirs.replica_state.unknown_tagged_fields);
+    theirs.forgotten_topics_data.iter_mut().for_each(|it| drop_large_tags(&mut it.unknown_tagged_fields));
+    for topic in &mut theirs.topics {
+        drop_large_tags(&mut topic.unknown_tagged_fields);
+        topic.partitions.iter_mut().for_each(|it| drop_large_tags(&mut it.unknown_tagged_fields));
+    }
     theirs.encode(&mut written, version).expect("what was read can be written");
     let again = fetch::decode(&header, written.freeze()).expect("what was written");
     assert_eq!(again.topics, ours.topics);
     assert_eq!(again.forgotten, ours.forgotten);
+}
+
+/// Unknown tags from 2^31 on: the crate reads them as negative numbers, counts them when it writes, and leaves them
+/// out. Kafka and we read and skip them; we write no unknown tags.
+fn drop_large_tags(tags: &mut BTreeMap<i32, Bytes>) {
+    tags.retain(|tag, _| *tag >= 0);
 }
 
 /// Answers with any content: what we write, the crate reads to its end, and what it writes of it reads the same. (It
