@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from . import tables
+
 
 @dataclass
 class Verdict:
@@ -14,6 +16,9 @@ class Verdict:
     features: set = field(default_factory=set)
     faults: list = field(default_factory=list)
     seconds: float = 0.0
+
+    def outcome(self):
+        return tables.Outcome(self.passed, self.failed, self.skipped, len(self.faults), "; ".join(sorted(self.features)))
 
 
 def judge(cls, results, kafka, reasons, late):

@@ -9,6 +9,7 @@ HERE = Path(__file__).resolve().parent.parent
 # Why the harness skips the second form of a test that is declared for two layouts of one cluster.
 SAME = "same test as the other type"
 KAFKA = HERE / "kafka-4.3.1.tsv"
+DOHLE = HERE / "dohle.tsv"
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,31 @@ def write_kafka(table):
         for cls in sorted(table):
             for test in sorted(table[cls], key=lambda result: result.key):
                 out.write("\t".join((test.cls, test.method, test.name, test.result, test.reason)) + "\n")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run with `--page` made of a class. `features`: the later features that its failures ask for."""
+
+    passed: int
+    failed: int
+    skipped: int
+    unexplained: int
+    features: str
+
+
+def dohle():
+    """Class name to the outcome of the last run with `--page`."""
+    if not DOHLE.exists():
+        return {}
+    return {cls: Outcome(*map(int, counts), features) for cls, *counts, features in rows(DOHLE)}
+
+
+def write_dohle(table):
+    with open(DOHLE, "w") as out:
+        out.write("# class\tpassed\tfailed\tskipped\tunexplained\twhy tests fail\n")
+        for cls, one in sorted(table.items()):
+            out.write(f"{cls}\t{one.passed}\t{one.failed}\t{one.skipped}\t{one.unexplained}\t{one.features}\n")
 
 
 def reasons():
