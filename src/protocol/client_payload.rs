@@ -53,7 +53,7 @@ pub fn subscription(payload: Bytes) -> Result<Subscription, Error> {
     budget.charge::<StrBytes>(count, "Topics")?;
     let mut topics = Vec::with_capacity(count);
     for _ in 0..count {
-        topics.push(reader.string("Topics")?);
+        topics.push(string(&mut reader, &mut budget, "Topics")?);
     }
     let user_data = reader.nullable_bytes("UserData")?;
     Ok(Subscription {
@@ -99,13 +99,24 @@ fn version(reader: &mut Reader) -> Result<i16, Error> {
     }
 }
 
+/// A string; one that is no UTF-8 is a copy with U+FFFD in it, and no slice of the payload.
+fn string(reader: &mut Reader, budget: &mut Budget, field: &'static str) -> Result<StrBytes, Error> {
+    let text = reader.string(field)?;
+    if text.contains(char::REPLACEMENT_CHARACTER) {
+        budget.charge::<u8>(text.len(), field)?;
+    }
+    Ok(text)
+}
+
 fn topic_partitions(reader: &mut Reader, budget: &mut Budget) -> Result<Vec<TopicPartitions>, Error> {
     let count = reader.count(6, "TopicPartitions")?;
     budget.charge::<TopicPartitions>(count, "TopicPartitions")?;
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
-        let topic = reader.string("Topic")?;
-        all.push(TopicPartitions { topic, partitions: reader.i32_array("Partitions")? });
+        let topic = string(reader, budget, "Topic")?;
+        let partitions = reader.i32_array("Partitions")?;
+        budget.charge::<i32>(partitions.len(), "Partitions")?;
+        all.push(TopicPartitions { topic, partitions });
     }
     Ok(all)
 }
@@ -177,5 +188,24 @@ mod tests {
         };
         assert!(subscription(blob(2)).is_err());
         assert!(assignment(blob(6)).is_err());
+    }
+
+    #[test]
+    fn mended_names_and_numbers_of_partitions_count_as_memory() {
+        // So many empty names that the memory for them is almost used up.
+        let subscribed = |letter: u8| {
+            let name = [&[0x03, 0xe8][..], &[letter; 1000]].concat();
+            let (empty, names) = (vec![0; 2 * 50_000], name.repeat(100));
+            Bytes::from([&[0, 0][..], &50_100u32.to_be_bytes(), &empty, &names, &[255; 4]].concat())
+        };
+        assert!(subscription(subscribed(b'x')).is_ok(), "slices of the payload");
+        assert!(subscription(subscribed(255)).is_err(), "three bytes for each of a payload's");
+        let assigned = |count: u32| {
+            let (empty, numbers) = (vec![0; 6 * 40_000], 5u32.to_be_bytes().repeat(count as usize));
+            let last = [&[0, 0][..], &count.to_be_bytes(), &numbers].concat();
+            Bytes::from([&[0, 0][..], &40_001u32.to_be_bytes(), &empty, &last, &[255; 4]].concat())
+        };
+        assert!(assignment(assigned(25_000)).is_ok(), "its own bytes pay for the numbers");
+        assert!(assignment(assigned(17_000)).is_err());
     }
 }

@@ -189,6 +189,8 @@ pub(super) fn mended(bytes: Bytes) -> StrBytes {
     StrBytes::from_utf8(bytes.clone()).unwrap_or_else(|_| {
         let mut text = String::from_utf8_lossy(&bytes).into_owned();
         text.truncate(text.floor_char_boundary(STRING_MAX));
+        // It grew while it was mended, and lives as long as the message.
+        text.shrink_to_fit();
         StrBytes::from_string(text)
     })
 }
