@@ -34,7 +34,7 @@ fn served(log: &Log, from: i64) -> (Vec<i64>, Option<Error>) {
 
 #[test]
 fn a_batch_whose_offset_was_changed_is_not_served_and_what_lies_before_it_is() {
-    for (slot, delta) in [(0, 1), (0, -1), (3, 1), (3, -1), (3, 500), (5, 0x100)] {
+    for (slot, delta) in [(0, 1), (0, -1), (0, 1 << 32), (3, 1), (3, -1), (3, 500), (5, 0x100)] {
         let bench = Bench::new();
         forty(&bench);
         let dirs = bench.open();
