@@ -140,11 +140,18 @@ fn settle(directory: &Directory, dir: &Path, files: &[(FileName, u64)]) -> Resul
     sync(dir)
 }
 
+/// The offset behind the last good batch of a `.swap`. Recovery gives a segment that name for a moment, too, and that
+/// one may end with zeros or a torn batch; it is looked at when it has its own name again.
 fn end_of_file(directory: &Directory, path: &Path, base: Offset, length: u64) -> Result<Offset, Error> {
     let file = directory.disk.open(path, Open::Read).map_err(|error| Error::io(path, error))?;
     let mut scan = Scan::new(&file, 0, length, base);
-    while scan.next_header().map_err(|stop| stopped(stop, path, 0))?.is_some() {}
-    Ok(scan.next_offset())
+    loop {
+        match scan.next_header() {
+            Ok(Some(_)) => {}
+            Ok(None) | Err(Stop::Bad(_)) => return Ok(scan.next_offset()),
+            Err(Stop::Io(error)) => return Err(Error::io(path, error)),
+        }
+    }
 }
 
 /// A walk's stop as this room's error.

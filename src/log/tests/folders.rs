@@ -1,6 +1,7 @@
 //! What stands in a data folder: foreign entries, locks, owners, deleted partitions, old segments, a full device.
 
 use super::*;
+use crate::io::disk::Open;
 use crate::io::sim::Fault;
 use crate::io::sim::SimClock;
 use crate::io::sim::SimDisk;
@@ -297,6 +298,29 @@ fn a_hole_in_what_was_promised_is_no_torn_end() {
     let log = open_log(&dirs, small);
     assert_eq!(log.log_end_offset(), Offset(400));
     assert_eq!(read_all(&log, next, 1 << 20).len(), usize::try_from(400 - next.0).unwrap());
+}
+
+#[test]
+fn a_segment_that_recovery_was_renaming_is_recovered_with_its_torn_end() {
+    for tail in [&[0; 5000][..], &[7; 300]] {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        for _ in 0..20 {
+            append(&log, batch(1, 200, 5));
+        }
+        dirs.drive_disks();
+        let path = log.active_segment().path(layout::Kind::Log);
+        let (size, aside) = (log.size_bytes(), path.with_extension("log.swap"));
+        drop((log, dirs));
+        bench.disk.rename(&path, &aside).unwrap();
+        bench.disk.open(&aside, Open::ReadWrite).unwrap().write_at(tail, size).unwrap();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        assert_eq!(log.log_end_offset(), Offset(20));
+        assert_eq!((log.size_bytes(), file_len(&path)), (size, size));
+        assert!(!aside.exists());
+    }
 }
 
 #[test]
