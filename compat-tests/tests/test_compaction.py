@@ -81,7 +81,9 @@ def check_files(broker, topic):
     assert "isvalid: true" in text and "isvalid: false" not in text and "Found invalid" not in text, text[-2000:]
     for suffix in (".index", ".timeindex"):
         text = tool("dump-log", "--index-sanity-check", "--files", names(suffix))
-        assert "passed sanity check" in text and "Exception" not in text, text[-2000:]
+        # What is left of a segment may be too short for an entry.
+        judged = text.count("passed sanity check") + text.count(".index is empty.")
+        assert judged == len(logs) and "Exception" not in text, text[-2000:]
         text = tool("dump-log", "--verify-index-only", "--files", names(suffix))
         assert "Mismatches" not in text and "Exception" not in text, text[-2000:]
         # A segment that holds emptied batches alone is dated by them and has no record: so are those that Kafka compacts.
