@@ -70,32 +70,42 @@ pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Request, Error> {
         retention_time_ms: if version <= 4 { reader.i64("RetentionTimeMs")? } else { -1 },
         topics: Vec::new(),
     };
-    let count = reader.count(if header.flexible() { 3 } else { 6 }, "Topics")?;
-    request.topics.reserve_exact(count);
-    for _ in 0..count {
-        request.topics.push(topic(&mut reader, version)?);
-    }
+    request.topics = topics(&mut reader, header.flexible(), (version >= TOPIC_IDS_FROM, version >= 6))?;
     reader.skip_tags()?;
     Ok(request)
 }
 
-fn topic(reader: &mut Reader, version: i16) -> Result<Topic, Error> {
-    let ids = version >= TOPIC_IDS_FROM;
-    let name = if ids { StrBytes::new() } else { reader.string("Name")? };
-    let id = if ids { reader.topic_id("TopicId")? } else { TopicId::ZERO };
+/// The topics of a request that commits offsets, this one or TxnOffsetCommit: with ids in place of names, and with
+/// leader epochs, or not.
+pub(super) fn topics(
+    reader: &mut Reader,
+    flexible: bool,
+    (ids, epochs): (bool, bool),
+) -> Result<Vec<Topic>, Error> {
+    let count = reader.count(if flexible { 3 } else { 6 }, "Topics")?;
+    let mut topics = Vec::with_capacity(count);
+    for _ in 0..count {
+        let name = if ids { StrBytes::new() } else { reader.string("Name")? };
+        let id = if ids { reader.topic_id("TopicId")? } else { TopicId::ZERO };
+        topics.push(Topic { name, id, partitions: partitions(reader, epochs)? });
+        reader.skip_tags()?;
+    }
+    Ok(topics)
+}
+
+fn partitions(reader: &mut Reader, epochs: bool) -> Result<Vec<Partition>, Error> {
     let count = reader.count(14, "Partitions")?;
     let mut partitions = Vec::with_capacity(count);
     for _ in 0..count {
         partitions.push(Partition {
             index: reader.i32("PartitionIndex")?,
             committed_offset: reader.i64("CommittedOffset")?,
-            committed_leader_epoch: if version >= 6 { reader.i32("CommittedLeaderEpoch")? } else { -1 },
+            committed_leader_epoch: if epochs { reader.i32("CommittedLeaderEpoch")? } else { -1 },
             committed_metadata: reader.nullable_string("CommittedMetadata")?,
         });
         reader.skip_tags()?;
     }
-    reader.skip_tags()?;
-    Ok(Topic { name, id, partitions })
+    Ok(partitions)
 }
 
 /// What became of the offsets.

@@ -1,14 +1,12 @@
 //! TxnOffsetCommit 0 to 6; version 6 names topics by id (KIP-1319).
 
-use crate::base::TopicId;
 use crate::protocol::codec;
 use crate::protocol::error::Error;
 use crate::protocol::header::RequestHeader;
 use crate::protocol::response::Response;
-use crate::protocol::supplement::offset_commit::Partition;
 use crate::protocol::supplement::offset_commit::Topic;
 use crate::protocol::supplement::offset_commit::TopicAnswer;
-use crate::protocol::wire::Reader;
+use crate::protocol::supplement::offset_commit::topics;
 use crate::protocol::wire::Writer;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
@@ -55,32 +53,9 @@ pub fn decode(header: &RequestHeader, body: Bytes) -> Result<Request, Error> {
         group_instance_id: if of_member { reader.nullable_string("GroupInstanceId")? } else { None },
         topics: Vec::new(),
     };
-    let count = reader.count(if header.flexible() { 3 } else { 6 }, "Topics")?;
-    request.topics.reserve_exact(count);
-    for _ in 0..count {
-        request.topics.push(topic(&mut reader, version)?);
-    }
+    request.topics = topics(&mut reader, header.flexible(), (version >= TOPIC_IDS_FROM, version >= 2))?;
     reader.skip_tags()?;
     Ok(request)
-}
-
-fn topic(reader: &mut Reader, version: i16) -> Result<Topic, Error> {
-    let ids = version >= TOPIC_IDS_FROM;
-    let name = if ids { StrBytes::new() } else { reader.string("Name")? };
-    let id = if ids { reader.topic_id("TopicId")? } else { TopicId::ZERO };
-    let count = reader.count(13, "Partitions")?;
-    let mut partitions = Vec::with_capacity(count);
-    for _ in 0..count {
-        partitions.push(Partition {
-            index: reader.i32("PartitionIndex")?,
-            committed_offset: reader.i64("CommittedOffset")?,
-            committed_leader_epoch: if version >= 2 { reader.i32("CommittedLeaderEpoch")? } else { -1 },
-            committed_metadata: reader.nullable_string("CommittedMetadata")?,
-        });
-        reader.skip_tags()?;
-    }
-    reader.skip_tags()?;
-    Ok(Topic { name, id, partitions })
 }
 
 /// Encodes an answer: one entry for each topic of the request.

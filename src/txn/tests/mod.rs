@@ -149,19 +149,24 @@ impl Trial {
         }
     }
 
-    fn init(&mut self, expected: Option<Producer>) -> Result<Producer, ErrorCode> {
-        let mut request = Init { id: ID.into(), timeout_ms: TIMEOUT_MS, expected, fresh: None };
+    /// Asks for a producer, with a fresh id where that is needed.
+    fn producer(&mut self, command: impl Fn(Option<ProducerId>) -> Command) -> Result<Producer, ErrorCode> {
+        let mut fresh = None;
         loop {
-            match self.ask(Command::Init(request.clone())) {
+            match self.ask(command(fresh)) {
                 Answer::Producer(result) => return result,
                 Answer::NeedsProducerId => {
-                    assert!(request.fresh.is_none());
+                    assert!(fresh.is_none());
                     self.next_id += 1;
-                    request.fresh = Some(ProducerId(self.next_id));
+                    fresh = Some(ProducerId(self.next_id));
                 }
                 other => panic!("{other:?}"),
             }
         }
+    }
+
+    fn init(&mut self, expected: Option<Producer>) -> Result<Producer, ErrorCode> {
+        self.producer(|fresh| Command::Init(Init { id: ID.into(), timeout_ms: TIMEOUT_MS, expected, fresh }))
     }
 
     fn add(&mut self, producer: Producer, of: &[(&str, i32)], client_version: i16) -> Result<(), ErrorCode> {
@@ -181,18 +186,7 @@ impl Trial {
     }
 
     fn end(&mut self, producer: Producer, commit: bool, client_version: i16) -> Result<Producer, ErrorCode> {
-        let mut request = End { id: ID.into(), producer, commit, client_version, fresh: None };
-        loop {
-            match self.ask(Command::End(request.clone())) {
-                Answer::Producer(result) => return result,
-                Answer::NeedsProducerId => {
-                    assert!(request.fresh.is_none());
-                    self.next_id += 1;
-                    request.fresh = Some(ProducerId(self.next_id));
-                }
-                other => panic!("{other:?}"),
-            }
-        }
+        self.producer(|fresh| Command::End(End { id: ID.into(), producer, commit, client_version, fresh }))
     }
 
     fn markers(&mut self) -> Option<Markers> {
