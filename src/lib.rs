@@ -18,7 +18,6 @@ pub mod log;
 pub mod metrics;
 pub mod net;
 pub mod protocol;
-pub mod quota;
 pub mod record;
 pub mod replica;
 pub mod server;

@@ -13,7 +13,6 @@ mod group;
 mod meta;
 #[cfg(test)]
 pub(crate) mod testing;
-mod throttling;
 mod topic_creation;
 mod txn;
 mod wire;
@@ -32,7 +31,6 @@ use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
-use crate::quota::Quotas;
 use crate::replica::Replicas;
 use crate::txn as transactions;
 use std::sync::Arc;
@@ -56,8 +54,6 @@ pub struct Broker {
     pub fetch_sessions: FetchSessions,
     /// Transactions, and ids for producers.
     pub transactions: transactions::Service,
-    /// How fast clients may be.
-    pub quotas: Quotas,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

@@ -22,6 +22,10 @@ use crate::record::CheckedBatch;
 use crate::record::Header;
 use std::sync::Arc;
 
+/// A log that has grown by this much since its last flush is flushed soon. A start after a crash reads, writes anew and
+/// syncs what was not flushed, so this bounds its work; the kernel writes such amounts out within seconds anyway.
+const UNFLUSHED_BYTES_MAX: u64 = 64 << 20;
+
 /// How a batch is appended.
 #[derive(Clone, Copy, Debug)]
 pub struct Append {
@@ -175,6 +179,7 @@ impl Log {
             segment.set_aborted(before.iter().copied().chain([aborted]).collect());
         }
         core.next = end;
+        self.count_unflushed(core, bytes);
         core.unsynced_records = core.unsynced_records.saturating_add(i64::from(header.record_count.max(1)));
         if core.dirty.last().is_none_or(|last| !Arc::ptr_eq(last, &segment)) {
             core.dirty.push(segment.clone());
@@ -191,6 +196,15 @@ impl Log {
             flush: core.unsynced_records >= config.flush_messages,
             generation: core.generation,
         })
+    }
+
+    /// Asks for a flush when much was appended since the last, so that a start after a crash has little to check.
+    fn count_unflushed(&self, core: &mut Core, bytes: u64) {
+        core.unflushed_bytes = core.unflushed_bytes.saturating_add(bytes);
+        if core.unflushed_bytes >= UNFLUSHED_BYTES_MAX {
+            core.unflushed_bytes = 0;
+            self.directory.request_upkeep(self.me.clone());
+        }
     }
 
     fn roll_if_due(

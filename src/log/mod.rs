@@ -157,6 +157,8 @@ pub(crate) struct Core {
     /// Records appended since the last sync (`flush.messages`), and when the last sync was (`flush.ms`).
     unsynced_records: i64,
     last_sync: Instant,
+    /// Bytes appended since a flush was last asked for.
+    unflushed_bytes: u64,
     /// Counts how often appends were taken back; the ends that held then.
     generation: u64,
     taken_back: VecDeque<(u64, Offset)>,
@@ -209,6 +211,7 @@ impl Core {
             dirty: Vec::new(),
             unsynced_records: 0,
             last_sync: now,
+            unflushed_bytes: 0,
             generation: 0,
             taken_back: VecDeque::new(),
             begun: None,

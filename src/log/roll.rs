@@ -73,6 +73,7 @@ impl Log {
         let segment = Segment::fresh(self.place.clone(), base);
         self.push_segment(segment.clone());
         self.directory.metrics.segments_rolled.inc();
+        core.unflushed_bytes = 0;
         self.directory.request_upkeep(self.me.clone());
         Ok(segment)
     }

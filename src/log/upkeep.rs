@@ -15,6 +15,10 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+/// How soon the file of recovery points follows a flush that a log asked for: until then a crash goes through what was
+/// flushed once more.
+const RECOVERY_POINTS_AFTER_FLUSH: Duration = Duration::from_secs(1);
+
 /// A kind of work that comes due again and again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
@@ -50,6 +54,8 @@ pub(crate) struct Schedule {
     jobs: Vec<(Job, Due)>,
     /// Not one of the jobs, because it does not wait for them.
     retention: Due,
+    /// The file of recovery points after flushes that logs asked for; never due when there were none.
+    moved: Option<Instant>,
     steady: SteadyWall,
 }
 
@@ -68,7 +74,7 @@ impl Schedule {
         ];
         let jobs = jobs.into_iter().map(|(job, interval)| (job, due(ms(interval)))).collect();
         let retention = due(ms(settings.retention_check_interval_ms));
-        Schedule { jobs, retention, steady: SteadyWall::following_back() }
+        Schedule { jobs, retention, moved: None, steady: SteadyWall::following_back() }
     }
 
     /// The jobs that are due.
@@ -78,7 +84,17 @@ impl Schedule {
 
     /// When the next job is due.
     fn next(&self) -> Instant {
-        self.jobs.iter().map(|job| job.1.next).fold(self.retention.next, Instant::min)
+        self.jobs.iter().map(|job| job.1.next).chain(self.moved).fold(self.retention.next, Instant::min)
+    }
+
+    /// A recovery point moved; the file has to follow.
+    fn recovery_point_moved(&mut self, now: Instant) {
+        self.moved.get_or_insert_with(|| now.plus(RECOVERY_POINTS_AFTER_FLUSH));
+    }
+
+    /// Whether the file of recovery points has to follow now.
+    fn take_moved(&mut self, now: Instant) -> bool {
+        self.moved.take_if(|due| *due <= now).is_some()
     }
 }
 
@@ -94,7 +110,9 @@ impl Inner {
         for home in &self.homes {
             let directory = &home.directory;
             for log in directory.take_upkeep() {
-                report(&log, "flush after a roll", log.flush());
+                report(&log, "flush", log.flush());
+                schedule.recovery_point_moved(self.clock.now());
+                self.write_moved(&mut schedule);
                 self.delete_due(&mut schedule);
             }
             for job in &due {
@@ -107,11 +125,21 @@ impl Inner {
         if due.contains(&Job::RecoveryPoints) {
             self.files.sweep();
         }
+        self.write_moved(&mut schedule);
         let trash = self
             .homes
             .iter()
             .flat_map(|home| home.directory.trash.lock().iter().map(|trash| trash.due).min());
         trash.fold(schedule.next(), Instant::min)
+    }
+
+    /// Brings the files of recovery points up to flushes that logs asked for, when they are due.
+    fn write_moved(&self, schedule: &mut Schedule) {
+        if schedule.take_moved(self.clock.now()) {
+            for home in self.homes.iter().filter(|home| home.directory.check().is_ok()) {
+                home.write_recovery_points();
+            }
+        }
     }
 
     fn run(&self, job: Job, home: &Home, schedule: &mut Schedule) {
@@ -244,8 +272,11 @@ fn remove(directory: &Directory, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use crate::base::Offset;
     use crate::io::clock::Clock;
     use crate::io::sim::SimClock;
+    use crate::log::checkpoint;
+    use crate::log::layout;
     use crate::log::tests::Bench;
     use crate::log::tests::append;
     use crate::log::tests::batch;
@@ -271,6 +302,29 @@ mod tests {
             entries.iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
         let deleted = |kind: &str| names.iter().filter(|name| name.ends_with(kind)).count();
         assert_eq!((deleted(".log.deleted"), deleted(".index.deleted")), (3, 0), "{names:?}");
+    }
+
+    #[test]
+    fn a_log_that_grew_much_is_flushed_and_a_crash_knows_it_soon() {
+        let time = SimClock::new();
+        let bench = Bench { clock: Clock::Sim(time.clone()), ..Bench::new() };
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        let grow = |count: usize| {
+            for _ in 0..count {
+                append(&log, batch(1, 2 << 20, 1000));
+            }
+            dirs.drive();
+            log.recovery_point()
+        };
+        assert_eq!(grow(10), Offset(0));
+        assert_eq!(grow(30), Offset(40));
+        let file = bench.path().join(layout::RECOVERY_POINTS);
+        let written = || checkpoint::read_text(&bench.disk, &file).unwrap().unwrap_or_default();
+        assert!(!written().contains(" 40"), "{}", written());
+        time.advance(Duration::from_secs(1));
+        dirs.drive();
+        assert!(written().contains(" 40"), "{}", written());
     }
 
     #[test]

@@ -5,11 +5,9 @@ use super::Outcome;
 use super::Refusal;
 use super::Situation;
 use super::command::AlterConfigs;
-use super::command::AlterQuotas;
 use super::command::ConfigAlteration;
 use super::command::CreatePartitions;
 use super::command::CreateTopics;
-use super::command::Permit;
 use super::command::ProducerIds;
 use super::command::TopicCreation;
 use super::command::TopicDeletion;
@@ -17,7 +15,6 @@ use super::command::TopicToDelete;
 use super::configs;
 use super::partitions;
 use super::producer_ids;
-use super::quotas;
 use super::topics;
 use crate::base::BrokerId;
 use crate::base::Offset;
@@ -42,10 +39,9 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<Applied<T>, Error>>;
 
 /// A command with the place for its answer.
 pub(crate) enum Command {
-    CreateTopics(CreateTopics, Option<Permit>, Reply<Vec<TopicCreation>>),
-    DeleteTopics(Vec<TopicToDelete>, Option<Permit>, Reply<Vec<TopicDeletion>>),
-    CreatePartitions(CreatePartitions, Option<Permit>, Reply<Vec<(String, Result<(), Refusal>)>>),
-    AlterQuotas(AlterQuotas, Reply<quotas::Results>),
+    CreateTopics(CreateTopics, Reply<Vec<TopicCreation>>),
+    DeleteTopics(Vec<TopicToDelete>, Reply<Vec<TopicDeletion>>),
+    CreatePartitions(CreatePartitions, Reply<Vec<(String, Result<(), Refusal>)>>),
     AlterConfigs(AlterConfigs, Reply<Vec<ConfigAlteration>>),
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
 }
@@ -70,29 +66,22 @@ impl Turn {
 
     /// Decides one command on the draft.
     pub(crate) fn take(&mut self, command: Command, config: &ServerConfig, random: &mut Random) {
-        let mut situation = Situation { image: &self.draft, config, random, permit: None };
+        let mut situation = Situation { image: &self.draft, config, random };
         match command {
-            Command::CreateTopics(command, permit, reply) => {
-                situation.permit = permit.as_ref();
+            Command::CreateTopics(command, reply) => {
                 let outcome = topics::create_topics(&mut situation, &command);
                 self.keep(Ok(outcome), reply);
             }
-            Command::DeleteTopics(command, permit, reply) => {
-                situation.permit = permit.as_ref();
+            Command::DeleteTopics(command, reply) => {
                 let decided = topics::delete_topics(&situation, &command);
                 self.keep(decided, reply);
             }
-            Command::CreatePartitions(command, permit, reply) => {
-                situation.permit = permit.as_ref();
+            Command::CreatePartitions(command, reply) => {
                 let outcome = partitions::create_partitions(&mut situation, &command);
                 self.keep(Ok(outcome), reply);
             }
             Command::AlterConfigs(command, reply) => {
                 let outcome = configs::alter_configs(&situation, &command);
-                self.keep(Ok(outcome), reply);
-            }
-            Command::AlterQuotas(command, reply) => {
-                let outcome = quotas::alter_quotas(&self.draft, &command);
                 self.keep(Ok(outcome), reply);
             }
             Command::AllocateProducerIds { broker, reply } => {
