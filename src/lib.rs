@@ -18,6 +18,7 @@ pub mod log;
 pub mod metrics;
 pub mod net;
 pub mod protocol;
+pub mod quota;
 pub mod record;
 pub mod replica;
 pub mod server;

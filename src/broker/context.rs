@@ -1,8 +1,10 @@
 //! Who asks, on which connection, and what becomes of the request.
 
+use crate::base::Instant;
 use crate::config::SecurityProtocol;
 use crate::protocol::RequestHeader;
 use crate::protocol::Response;
+use crate::quota::Who;
 use crate::replica::Partition;
 use kafka_protocol::protocol::StrBytes;
 use parking_lot::Mutex;
@@ -13,6 +15,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 /// A client's connection, as far as handlers care.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Connection {
     pub peer: SocketAddr,
     software: OnceLock<Software>,
     held: Mutex<Vec<Arc<Partition>>>,
+    /// Until when nothing is taken from it; 0 for no such time.
+    muted_until: AtomicU64,
 }
 
 /// What a client says it is (KIP-511); checked for form, not for truth.
@@ -45,7 +51,23 @@ impl Connection {
             peer,
             software: OnceLock::new(),
             held: Mutex::default(),
+            muted_until: AtomicU64::new(0),
         }
+    }
+
+    /// Who the client has proved to be. Nobody has to yet.
+    pub fn user(&self) -> &str {
+        "ANONYMOUS"
+    }
+
+    /// Takes nothing more from the client before this time.
+    pub fn mute_until(&self, time: Instant) {
+        self.muted_until.fetch_max(time.0, Ordering::Relaxed);
+    }
+
+    /// Until when nothing is to be taken from the client; `None` when it never had to pause.
+    pub fn muted_until(&self) -> Option<Instant> {
+        Some(Instant(self.muted_until.load(Ordering::Relaxed))).filter(|until| until.0 > 0)
     }
 
     /// Keeps a partition with appends that are not written before the end of the burst.
@@ -100,6 +122,11 @@ impl Context {
     /// What the client calls itself, empty when it does not say.
     pub fn client_id(&self) -> &str {
         self.header.client_id.as_deref().unwrap_or_default()
+    }
+
+    /// The client, as limits look at it.
+    pub(crate) fn who(&self) -> Who<'_> {
+        Who { user: self.connection.user(), client_id: self.client_id() }
     }
 
     /// The client's address without port, as `DescribeGroups` shows it.

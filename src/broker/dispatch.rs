@@ -11,6 +11,7 @@ use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
+use crate::broker::throttling::Account;
 use crate::broker::txn;
 use crate::metrics;
 use crate::protocol;
@@ -128,6 +129,10 @@ fn handler(key: i16) -> Option<Handler> {
         versions::LIST_TRANSACTIONS => {
             Handler::Waiting(|b, c, body| Box::pin(txn::list_transactions::handle(b, c, body)))
         }
+        versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),
+        versions::ALTER_CLIENT_QUOTAS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::client_quotas::alter(b, c, body)))
+        }
         versions::OFFSET_FOR_LEADER_EPOCH => Handler::Now(data::offset_for_leader_epoch::handle),
         versions::DESCRIBE_PRODUCERS => Handler::Now(data::describe_producers::handle),
         _ => return None,
@@ -157,6 +162,15 @@ impl Broker {
             request.sizes.sized(length);
         }
         let context = Context { header, connection: Arc::clone(connection), followed };
+        let account = Account::open(self, &context);
+        let reply = self.begin(handler, context, body, began);
+        match account {
+            None => reply,
+            Some(account) => account.settle(self, reply, self.clock.now().since(began)),
+        }
+    }
+
+    fn begin(self: &Arc<Self>, handler: Handler, context: Context, body: Bytes, began: Instant) -> Reply {
         match handler {
             Handler::Now(handle) => {
                 let answer = answer(&context.header, handle(self, &context, body));

@@ -13,6 +13,7 @@ mod group;
 mod meta;
 #[cfg(test)]
 pub(crate) mod testing;
+mod throttling;
 mod topic_creation;
 mod txn;
 mod wire;
@@ -31,6 +32,7 @@ use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
+use crate::quota::Quotas;
 use crate::replica::Replicas;
 use crate::txn as transactions;
 use std::sync::Arc;
@@ -54,6 +56,8 @@ pub struct Broker {
     pub fetch_sessions: FetchSessions,
     /// Transactions, and ids for producers.
     pub transactions: transactions::Service,
+    /// How fast clients may be.
+    pub quotas: Quotas,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

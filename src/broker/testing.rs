@@ -9,6 +9,7 @@ use crate::config::ServerConfig;
 use crate::groups;
 use crate::io::Clock;
 use crate::metrics::Registry;
+use crate::quota::Quotas;
 use crate::replica::Replicas;
 use crate::txn;
 use std::collections::BTreeMap;
@@ -30,6 +31,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
     let transactions = txn::Service::new(&config, publisher.clone(), controller.clone(), clock.clone());
     Arc::new(Broker {
         groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
+        quotas: Quotas::new(&config.quotas, clock.clone()),
         config,
         clock,
         replicas: Replicas::idle(publisher.clone()),

@@ -3,13 +3,16 @@
 use super::Error;
 use super::controller::Refusal;
 use super::controller::command::AlterConfigs;
+use super::controller::command::AlterQuotas;
 use super::controller::command::ConfigAlteration;
 use super::controller::command::CreatePartitions;
 use super::controller::command::CreateTopics;
+use super::controller::command::Permit;
 use super::controller::command::ProducerIds;
 use super::controller::command::TopicCreation;
 use super::controller::command::TopicDeletion;
 use super::controller::command::TopicToDelete;
+use super::controller::quotas;
 use super::controller::turn::Applied;
 use super::controller::turn::Command;
 use super::controller::turn::Reply;
@@ -30,11 +33,12 @@ pub(crate) const QUEUE: usize = 1024;
 pub struct ControllerClient {
     commands: mpsc::Sender<Command>,
     broker: BrokerId,
+    permit: Option<Permit>,
 }
 
 impl ControllerClient {
     pub(crate) fn new(commands: mpsc::Sender<Command>, broker: BrokerId) -> ControllerClient {
-        ControllerClient { commands, broker }
+        ControllerClient { commands, broker, permit: None }
     }
 
     /// A client whose controller has stopped, for tests of rooms above.
@@ -43,12 +47,18 @@ impl ControllerClient {
         ControllerClient::new(mpsc::channel(1).0, BrokerId::NONE)
     }
 
+    /// The same, with changes of topics paid by this permit.
+    pub fn paid_by(&self, permit: Option<Permit>) -> ControllerClient {
+        ControllerClient { permit, ..self.clone() }
+    }
+
     /// Creates topics; each has a result of its own.
     ///
     /// # Errors
     /// [`Error::NotActive`].
     pub async fn create_topics(&self, command: CreateTopics) -> Result<Applied<Vec<TopicCreation>>, Error> {
-        self.call(|reply| Command::CreateTopics(command, reply)).await
+        let permit = self.permit.clone();
+        self.call(|reply| Command::CreateTopics(command, permit, reply)).await
     }
 
     /// Deletes topics; each has a result of its own.
@@ -59,7 +69,8 @@ impl ControllerClient {
         &self,
         topics: Vec<TopicToDelete>,
     ) -> Result<Applied<Vec<TopicDeletion>>, Error> {
-        self.call(|reply| Command::DeleteTopics(topics, reply)).await
+        let permit = self.permit.clone();
+        self.call(|reply| Command::DeleteTopics(topics, permit, reply)).await
     }
 
     /// Adds partitions to topics; each topic has a result of its own.
@@ -70,7 +81,16 @@ impl ControllerClient {
         &self,
         command: CreatePartitions,
     ) -> Result<Applied<Vec<(String, Result<(), Refusal>)>>, Error> {
-        self.call(|reply| Command::CreatePartitions(command, reply)).await
+        let permit = self.permit.clone();
+        self.call(|reply| Command::CreatePartitions(command, permit, reply)).await
+    }
+
+    /// Changes quotas; each entity has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn alter_quotas(&self, command: AlterQuotas) -> Result<Applied<quotas::Results>, Error> {
+        self.call(|reply| Command::AlterQuotas(command, reply)).await
     }
 
     /// Changes settings; each resource has a result of its own.

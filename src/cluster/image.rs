@@ -168,6 +168,11 @@ impl Image {
         self.next_producer_id
     }
 
+    /// Whether neither ACLs, credentials, tokens nor quotas changed between the two.
+    pub fn same_security(&self, other: &Image) -> bool {
+        Arc::ptr_eq(&self.security, &other.security)
+    }
+
     pub(super) fn same_topics(&self, other: &Image) -> bool {
         Arc::ptr_eq(&self.topics, &other.topics)
     }

@@ -58,6 +58,8 @@ pub struct ServerConfig {
     pub metadata: MetadataSettings,
     /// What is served over HTTP.
     pub admin: AdminSettings,
+    /// How the rates of clients are measured.
+    pub quotas: QuotaSettings,
     values: Values,
     host_name: String,
     /// Files that the process may open, once known.
@@ -263,6 +265,19 @@ pub struct AdminSettings {
     pub partitions_max: usize,
 }
 
+/// How the rates of clients are measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaSettings {
+    /// `quota.window.num`.
+    pub window_num: i32,
+    /// `quota.window.size.seconds`.
+    pub window_seconds: i32,
+    /// `controller.quota.window.num`.
+    pub mutation_window_num: i32,
+    /// `controller.quota.window.size.seconds`.
+    pub mutation_window_seconds: i32,
+}
+
 /// Files that are neither connections nor open segments: locks, the metadata log, listeners, indexes being written.
 const OTHER_FILES: i32 = 256;
 
@@ -296,6 +311,7 @@ impl ServerConfig {
             storage: storage_settings(&values, node_id),
             metadata: metadata_settings(&values),
             admin: admin_settings(&values)?,
+            quotas: quota_settings(&values),
             values,
             host_name: host_name.to_owned(),
             open_files_limit: None,
@@ -618,6 +634,15 @@ fn admin_settings(values: &Values) -> Result<AdminSettings, Invalid> {
         chosen: values.set(KEY).is_some(),
         partitions_max: usize::try_from(values.int("dohle.metrics.partitions.max")).unwrap_or(0),
     })
+}
+
+fn quota_settings(values: &Values) -> QuotaSettings {
+    QuotaSettings {
+        window_num: values.int("quota.window.num"),
+        window_seconds: values.int("quota.window.size.seconds"),
+        mutation_window_num: values.int("controller.quota.window.num"),
+        mutation_window_seconds: values.int("controller.quota.window.size.seconds"),
+    }
 }
 
 fn metadata_settings(values: &Values) -> MetadataSettings {

@@ -46,11 +46,21 @@ pub(crate) struct Reader {
     decoded: usize,
     /// The bytes that what was read so far takes in the plain form, without tagged fields: as [`Writer`] writes it.
     kept: usize,
+    /// The same in the flexible form, as [`Writer`] writes it after [`Writer::set_flexible`].
+    kept_compact: usize,
 }
 
 impl Reader {
     pub(crate) fn new(bytes: &Bytes) -> Reader {
-        Reader { rest: bytes.clone(), flexible: false, length: bytes.len(), decoded: 0, kept: 0 }
+        let length = bytes.len();
+        Reader { rest: bytes.clone(), flexible: false, length, decoded: 0, kept: 0, kept_compact: 0 }
+    }
+
+    /// A cursor over a tagged field, which is flexible as what it was found in.
+    pub(crate) fn of_tag(bytes: &Bytes) -> Reader {
+        let mut reader = Reader::new(bytes);
+        reader.set_flexible(true);
+        reader
     }
 
     /// From here on strings, bytes and arrays have compact lengths and structures end with tagged fields.
@@ -71,8 +81,15 @@ impl Reader {
         if self.decoded > allowed(self.kept) { Err(Malformed::TooLarge(self.kept)) } else { Ok(()) }
     }
 
+    /// As [`Reader::settle`], of a value that is written again in the flexible form.
+    pub(crate) fn settle_compact(&self) -> Result<(), Malformed> {
+        let kept = self.kept_compact;
+        if self.decoded > allowed(kept) { Err(Malformed::TooLarge(kept)) } else { Ok(()) }
+    }
+
     fn keep(&mut self, bytes: usize) {
         self.kept = self.kept.saturating_add(bytes);
+        self.kept_compact = self.kept_compact.saturating_add(bytes);
     }
 
     fn take(&mut self, length: usize) -> Result<Bytes, Malformed> {
@@ -110,7 +127,7 @@ impl Reader {
     }
 
     pub(crate) fn uuid(&mut self) -> Result<Uuid, Malformed> {
-        Ok(Uuid::from_bytes(self.array()?))
+        Ok(Uuid::from_bytes(self.number()?))
     }
 
     fn unsigned_varint(&mut self) -> Result<u32, Malformed> {
@@ -127,14 +144,16 @@ impl Reader {
 
     /// A length: -1 for null. `wide` lengths are 32 bits in the older versions.
     fn length(&mut self, wide: bool) -> Result<i64, Malformed> {
-        self.keep(if wide { 4 } else { 2 });
-        if self.flexible {
-            Ok(i64::from(self.unsigned_varint()?) - 1)
+        let length = if self.flexible {
+            i64::from(self.unsigned_varint()?) - 1
         } else if wide {
-            Ok(i64::from(i32::from_be_bytes(self.array()?)))
+            i64::from(i32::from_be_bytes(self.array()?))
         } else {
-            Ok(i64::from(i16::from_be_bytes(self.array()?)))
-        }
+            i64::from(i16::from_be_bytes(self.array()?))
+        };
+        self.kept = self.kept.saturating_add(if wide { 4 } else { 2 });
+        self.kept_compact = self.kept_compact.saturating_add(varint_length(length.saturating_add(1)));
+        Ok(length)
     }
 
     pub(crate) fn nullable_string(&mut self) -> Result<Option<Arc<str>>, Malformed> {
@@ -182,11 +201,11 @@ impl Reader {
 
     /// As [`Reader::count_of`], of an array that may be null.
     pub(crate) fn nullable_count_of<T>(&mut self, least: usize) -> Result<Option<usize>, Malformed> {
-        let (before, kept) = (self.rest.clone(), self.kept);
+        let (before, kept, compact) = (self.rest.clone(), self.kept, self.kept_compact);
         if self.length(true)? == -1 {
             return Ok(None);
         }
-        (self.rest, self.kept) = (before, kept);
+        (self.rest, self.kept, self.kept_compact) = (before, kept, compact);
         self.count_of::<T>(least).map(Some)
     }
 
@@ -230,6 +249,11 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
+    /// The content of a tagged field: flexible, without a version.
+    pub(crate) fn of_tag() -> Writer {
+        Writer { out: BytesMut::with_capacity(16), flexible: true }
+    }
+
     pub(crate) fn new(version: i16) -> Writer {
         let mut out = BytesMut::with_capacity(64);
         out.put_i16(version);
@@ -271,6 +295,7 @@ impl Writer {
     pub(crate) fn nullable_string(&mut self, text: Option<&str>) {
         match text {
             Some(text) => self.string(text),
+            None if self.flexible => self.unsigned_varint(0),
             None => self.out.put_i16(-1),
         }
     }
@@ -282,8 +307,18 @@ impl Writer {
     }
 
     pub(crate) fn bytes(&mut self, bytes: &Bytes) {
-        self.out.put_i32(i32::try_from(bytes.len()).unwrap_or(i32::MAX));
+        self.count(bytes.len());
         self.out.put_slice(bytes);
+    }
+
+    /// The end of a structure with these tagged fields, in the order of their tags.
+    pub(crate) fn tags(&mut self, fields: &[(u32, Bytes)]) {
+        self.unsigned_varint(u32::try_from(fields.len()).unwrap_or(u32::MAX));
+        for (tag, field) in fields {
+            self.unsigned_varint(*tag);
+            self.unsigned_varint(u32::try_from(field.len()).unwrap_or(u32::MAX));
+            self.raw(field);
+        }
     }
 
     pub(crate) fn count(&mut self, count: usize) {
@@ -320,6 +355,17 @@ impl Writer {
 
     pub(crate) fn finish(self) -> Bytes {
         self.out.freeze()
+    }
+}
+
+/// The bytes of an unsigned varint.
+fn varint_length(value: i64) -> usize {
+    match value {
+        ..0x80 => 1,
+        0x80..0x4000 => 2,
+        0x4000..0x20_0000 => 3,
+        0x20_0000..0x1000_0000 => 4,
+        _ => 5,
     }
 }
 

@@ -28,7 +28,7 @@ pub enum Command {
     DeleteOffsets(DeleteOffsets),
     /// Delete groups with all their offsets.
     DeleteGroups(Vec<Arc<str>>),
-    /// Show groups.
+    /// Show classic groups.
     Describe(Vec<Arc<str>>),
     /// Show the names and states of groups.
     List(List),
@@ -51,14 +51,14 @@ pub enum Answer {
     Leave(Result<Vec<ErrorCode>, ErrorCode>),
     /// To [`Command::Commit`]: an error of the whole request, or the codes of the partitions in order.
     Commit(Result<Vec<Vec<ErrorCode>>, ErrorCode>),
-    /// To [`Command::Fetch`].
-    Fetch(Vec<FetchedTopic>),
+    /// To [`Command::Fetch`]: an error of the whole request, or the offsets.
+    Fetch(Result<Vec<FetchedTopic>, ErrorCode>),
     /// To [`Command::DeleteOffsets`]: an error of the whole request, or the codes of the partitions in order.
     DeleteOffsets(Result<Vec<Vec<ErrorCode>>, ErrorCode>),
     /// To [`Command::DeleteGroups`]: one code for each group in order.
     DeleteGroups(Vec<ErrorCode>),
-    /// To [`Command::Describe`]: `None` for a group that does not exist, in order.
-    Describe(Vec<Option<Described>>),
+    /// To [`Command::Describe`], in order.
+    Describe(Vec<Result<Described, Missing>>),
     /// To [`Command::List`].
     List(Vec<Listed>),
     /// To [`Command::Count`].
@@ -286,6 +286,10 @@ pub struct CommitPartition {
 pub struct Fetch {
     /// The group.
     pub group: Arc<str>,
+    /// The member of a consumer group that asks; `None` for anybody else.
+    pub member_id: Option<Arc<str>>,
+    /// The member's epoch; negative for anybody else.
+    pub member_epoch: i32,
     /// Partitions of topics; `None` for everything the group has.
     pub topics: Option<Vec<FetchTopic>>,
     /// Refuse offsets with a transactional commit pending (KIP-447).
@@ -356,11 +360,20 @@ pub struct Listed {
     pub protocol_type: Arc<str>,
     /// The name of its state.
     pub state: &'static str,
-    /// The name of its type, `classic`.
+    /// The name of its type, for instance `classic`.
     pub group_type: &'static str,
 }
 
-/// A group in full.
+/// Why there is nothing to show of a group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// There is no group of this id.
+    Group,
+    /// The group is of another kind.
+    OfKind,
+}
+
+/// A classic group in full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
     /// The name of its state.

@@ -3,6 +3,7 @@
 use crate::base::Timestamp;
 use crate::groups::classic::group::Group;
 use crate::groups::classic::group::State;
+use crate::groups::kind::Kind;
 use crate::groups::offsets::Committed;
 use crate::groups::offsets::Offsets;
 use crate::groups::record::Record;
@@ -19,7 +20,15 @@ enum Start {
     Never,
 }
 
-fn start(group: &Group) -> Start {
+fn start(kind: &Kind) -> Start {
+    match kind {
+        Kind::Classic(group) => classic_start(group),
+        // What a member reads is kept by its subscription.
+        Kind::Consumer(_) => Start::Commit,
+    }
+}
+
+fn classic_start(group: &Group) -> Start {
     match (&group.protocol_type, group.state) {
         // Members of other types manage themselves; only the end of the group counts.
         (Some(_), State::Empty) if group.since == Timestamp::NONE => Start::Commit,
@@ -47,7 +56,7 @@ fn is_expired(start: Start, committed: &Committed, now: Timestamp, retention_ms:
 
 /// Tombstones for the group's expired offsets, and whether none is left.
 pub(crate) fn expired(
-    group: &Group,
+    group: &Kind,
     offsets: &Offsets,
     now: Timestamp,
     retention: Duration,
@@ -56,17 +65,17 @@ pub(crate) fn expired(
     let start = start(group);
     let mut kept = 0usize;
     let mut expired = Vec::new();
-    for (topic, partitions) in offsets.of(&group.id).into_iter().flatten() {
+    for (topic, partitions) in offsets.of(group.id()).into_iter().flatten() {
         for (partition, committed) in partitions {
             let goes = !group.is_subscribed(topic)
                 && is_expired(start, committed, now, retention_ms)
-                && !offsets.is_pending(&group.id, topic, *partition);
+                && !offsets.is_pending(group.id(), topic, *partition);
             if goes {
-                expired.push(crate::groups::offsets::tombstone(&group.id, topic, *partition));
+                expired.push(crate::groups::offsets::tombstone(group.id(), topic, *partition));
             } else {
                 kept += 1;
             }
         }
     }
-    (expired, kept == 0 && !offsets.has_open_transactions(&group.id))
+    (expired, kept == 0 && !offsets.has_open_transactions(group.id()))
 }

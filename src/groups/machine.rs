@@ -18,13 +18,18 @@ use crate::groups::command::Answer;
 use crate::groups::command::Command;
 use crate::groups::command::Commit;
 use crate::groups::command::DeleteOffsets;
+use crate::groups::command::Fetch;
+use crate::groups::command::FetchedTopic;
 use crate::groups::command::Heartbeat;
 use crate::groups::command::Join;
 use crate::groups::command::Joined;
 use crate::groups::command::Leave;
+use crate::groups::command::Missing;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
+use crate::groups::consumer;
 use crate::groups::expire;
+use crate::groups::kind::Kind;
 use crate::groups::memory::Share;
 use crate::groups::offsets;
 use crate::groups::offsets::Offsets;
@@ -50,23 +55,23 @@ pub enum Timer {
 
 /// A change of what the log does not keep.
 #[derive(Clone, Debug)]
-pub struct Change(Kind);
+pub struct Change(What);
 
 #[derive(Clone, Debug)]
-enum Kind {
-    Put(Arc<Group>),
+enum What {
+    Put(Kind),
     Forget(Arc<str>),
 }
 
 impl Change {
     /// The group now stands like this.
-    pub(crate) fn put(group: Group) -> Change {
-        Change(Kind::Put(Arc::new(group)))
+    pub(crate) fn put(group: impl Into<Kind>) -> Change {
+        Change(What::Put(group.into()))
     }
 
     /// The group left no trace.
     pub(crate) fn forget(id: Arc<str>) -> Change {
-        Change(Kind::Forget(id))
+        Change(What::Forget(id))
     }
 }
 
@@ -74,7 +79,7 @@ impl Change {
 #[derive(Clone, Debug)]
 pub struct Groups {
     settings: Arc<Settings>,
-    groups: BTreeMap<Arc<str>, Arc<Group>>,
+    groups: BTreeMap<Arc<str>, Kind>,
     offsets: Offsets,
     share: Share,
 }
@@ -91,26 +96,42 @@ impl Groups {
         self.groups.len()
     }
 
+    /// The classic group of this id; `None` also when it is of another kind.
+    pub(crate) fn classic(&self, id: &str) -> Option<&Arc<Group>> {
+        match self.groups.get(id)? {
+            Kind::Classic(group) => Some(group),
+            Kind::Consumer(_) => None,
+        }
+    }
+
     #[cfg(test)]
-    pub(crate) fn group(&self, id: &str) -> Option<&Arc<Group>> {
+    pub(crate) fn kind(&self, id: &str) -> Option<&Kind> {
         self.groups.get(id)
     }
 
     fn counts(&self) -> metrics::Groups {
         let mut counts = metrics::Groups { offsets: self.offsets.count(), ..metrics::Groups::default() };
         for group in self.groups.values() {
-            let count = match group.state {
-                State::Empty => &mut counts.empty,
-                State::PreparingRebalance => &mut counts.preparing,
-                State::CompletingRebalance => &mut counts.completing,
-                State::Stable => &mut counts.stable,
+            let count = match group {
+                Kind::Classic(group) => match group.state {
+                    State::Empty => &mut counts.empty,
+                    State::PreparingRebalance => &mut counts.preparing,
+                    State::CompletingRebalance => &mut counts.completing,
+                    State::Stable => &mut counts.stable,
+                },
+                Kind::Consumer(group) => match group.state() {
+                    consumer::group::State::Empty => &mut counts.consumer_empty,
+                    consumer::group::State::Assigning => &mut counts.consumer_assigning,
+                    consumer::group::State::Reconciling => &mut counts.consumer_reconciling,
+                    consumer::group::State::Stable => &mut counts.consumer_stable,
+                },
             };
             *count += 1;
         }
         counts
     }
 
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Group>> {
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Kind> {
         self.groups.values()
     }
 
@@ -119,9 +140,9 @@ impl Groups {
         &self.offsets
     }
 
-    fn put(&mut self, group: Arc<Group>) {
+    fn put(&mut self, group: Kind) {
         let after = group.bytes();
-        let before = self.groups.insert(group.id.clone(), group).map_or(0, |before| before.bytes());
+        let before = self.groups.insert(group.id().clone(), group).map_or(0, |before| before.bytes());
         self.share.change(before, after);
     }
 
@@ -147,17 +168,23 @@ impl Groups {
         if !session_times.contains(&request.session_timeout_ms) {
             return refuse(ErrorCode::InvalidSessionTimeout);
         }
-        let known = self.groups.get(&request.group).and_then(|group| group.member(&request.member_id));
+        let known = self.classic(&request.group).and_then(|group| group.member(&request.member_id));
         let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes));
         if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
             return refuse(ErrorCode::CoordinatorNotAvailable);
         }
-        let group = match self.groups.get(&request.group) {
-            Some(group) => (**group).clone(),
-            None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
-            None => return refuse(ErrorCode::UnknownMemberId),
+        let before = self.groups.get(&request.group);
+        let group = match before {
+            Some(Kind::Classic(group)) => (**group).clone(),
+            Some(kind) if !kind.is_empty() => return refuse(ErrorCode::InconsistentGroupProtocol),
+            // A group of another kind that nobody is in makes room.
+            Some(_) | None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
+            Some(_) | None => return refuse(ErrorCode::UnknownMemberId),
         };
         let mut turn = self.turn(now, group);
+        if let Some(other) = before.filter(|kind| !matches!(kind, Kind::Classic(_))) {
+            turn.outcome.records.extend(other.tombstones());
+        }
         turn.join(ticket, request);
         turn.finish()
     }
@@ -167,7 +194,7 @@ impl Groups {
         if request.group.is_empty() {
             return refuse(ErrorCode::InvalidGroupId);
         }
-        let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
+        let Some(group) = self.classic(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
         let assigned = request.assignments.iter().map(|(_, assignment)| assignment.len()).sum::<usize>();
         let more = assigned.saturating_sub(group.members().map(|member| member.assignment.len()).sum());
         if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
@@ -183,7 +210,7 @@ impl Groups {
         if request.group.is_empty() {
             return refuse(ErrorCode::InvalidGroupId);
         }
-        let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
+        let Some(group) = self.classic(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
         let (lives, error) = requests::heartbeat(group, request);
         let mut outcome = refuse(error);
         if lives {
@@ -197,7 +224,7 @@ impl Groups {
         if request.group.is_empty() {
             return refuse(Err(ErrorCode::InvalidGroupId));
         }
-        let Some(group) = self.groups.get(&request.group) else {
+        let Some(group) = self.classic(&request.group) else {
             return refuse(Ok(vec![ErrorCode::UnknownMemberId; request.members.len()]));
         };
         let mut turn = self.turn(now, (**group).clone());
@@ -209,7 +236,7 @@ impl Groups {
         let refuse = |error| Outcome::answer(ticket, Answer::Commit(Err(error)));
         let group = self.groups.get(&request.group);
         let permitted = match group {
-            Some(group) => requests::validate_commit(group, request),
+            Some(group) => group.validate_commit(request),
             // A committer without members makes the group by its first offset.
             None if request.generation < 0 => Ok(()),
             None if request.knows_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
@@ -223,12 +250,41 @@ impl Groups {
         outcome.records = records;
         outcome.transaction = request.transaction;
         if request.transaction.is_none()
-            && let Some(group) = group
+            && let Some(Kind::Classic(group)) = group
             && matches!(group.state, State::Stable | State::PreparingRebalance)
         {
             outcome.timers.extend(session(group, &request.member_id));
         }
         outcome
+    }
+
+    fn fetch(&self, request: &Fetch) -> Result<Vec<FetchedTopic>, ErrorCode> {
+        if let Some(group) = self.groups.get(&request.group) {
+            group.validate_fetch(request)?;
+        }
+        Ok(self.offsets.fetch(request))
+    }
+
+    /// A fact about a consumer group, which begins with its first and replaces a group of another kind.
+    fn apply_consumer(&mut self, record: &consumer::record::Record) {
+        let mut group = match self.groups.remove(&record.group) {
+            Some(Kind::Consumer(group)) => group,
+            other if record.deletes() => {
+                self.groups.extend(other.map(|kind| (record.group.clone(), kind)));
+                return;
+            }
+            other => {
+                self.share.change(other.map_or(0, |kind| kind.bytes()), 0);
+                Arc::new(consumer::group::Group::new(record.group.clone()))
+            }
+        };
+        let before = group.bytes();
+        let stays = Arc::make_mut(&mut group).apply(record);
+        let after = if stays { group.bytes() } else { 0 };
+        self.share.change(before, after);
+        if stays {
+            self.groups.insert(record.group.clone(), Kind::Consumer(group));
+        }
     }
 
     fn delete_offsets(&self, ticket: Ticket, request: &DeleteOffsets) -> Outcome<Groups> {
@@ -237,8 +293,8 @@ impl Groups {
             return refuse(ErrorCode::InvalidGroupId);
         }
         let Some(group) = self.groups.get(&request.group) else { return refuse(ErrorCode::GroupIdNotFound) };
-        if group.state != State::Empty && !group.is_consumer() {
-            return refuse(ErrorCode::NonEmptyGroup);
+        if let Err(error) = group.validate_delete_offsets() {
+            return refuse(error);
         }
         let mut records = Vec::new();
         let mut codes = Vec::with_capacity(request.topics.len());
@@ -266,7 +322,7 @@ impl Groups {
         for id in ids {
             codes.push(match self.groups.get(id) {
                 None => ErrorCode::GroupIdNotFound,
-                Some(group) if group.state != State::Empty => ErrorCode::NonEmptyGroup,
+                Some(group) if !group.is_empty() => ErrorCode::NonEmptyGroup,
                 Some(group) => {
                     outcome.records.extend(self.offsets.tombstones(id, |_, _, _| false));
                     delete_group(group, &mut outcome);
@@ -284,10 +340,10 @@ impl Groups {
             let (expired, empty) =
                 expire::expired(group, &self.offsets, now.0, self.settings.offsets_retention);
             if !expired.is_empty() {
-                tracing::info!(group = %group.id, count = expired.len(), "offsets expire");
+                tracing::info!(group = %group.id(), count = expired.len(), "offsets expire");
             }
             outcome.records.extend(expired);
-            if empty && group.state == State::Empty && group.pending_joins.is_empty() {
+            if empty && group.is_empty() && !has_pending_joins(group) {
                 delete_group(group, &mut outcome);
             }
         }
@@ -296,7 +352,7 @@ impl Groups {
     }
 
     fn timer_of_group(&self, now: Now, id: &str, act: impl FnOnce(&mut Turn<'_>)) -> Outcome<Groups> {
-        let Some(group) = self.groups.get(id) else { return Outcome::nothing() };
+        let Some(group) = self.classic(id) else { return Outcome::nothing() };
         let mut turn = self.turn(now, (**group).clone());
         act(&mut turn);
         turn.finish()
@@ -330,11 +386,15 @@ impl Machine for Groups {
             Command::Heartbeat(request) => self.heartbeat(ticket, &request),
             Command::Leave(request) => self.leave(now, ticket, &request),
             Command::Commit(request) => self.commit(now, ticket, &request),
-            Command::Fetch(request) => Outcome::answer(ticket, Answer::Fetch(self.offsets.fetch(&request))),
+            Command::Fetch(request) => Outcome::answer(ticket, Answer::Fetch(self.fetch(&request))),
             Command::DeleteOffsets(request) => self.delete_offsets(ticket, &request),
             Command::DeleteGroups(ids) => self.delete_groups(ticket, &ids),
             Command::Describe(ids) => {
-                let one = |id: &Arc<str>| self.groups.get(id).map(|group| show::describe(group));
+                let one = |id: &Arc<str>| match self.groups.get(id) {
+                    Some(Kind::Classic(group)) => Ok(show::describe(group)),
+                    Some(Kind::Consumer(_)) => Err(Missing::OfKind),
+                    None => Err(Missing::Group),
+                };
                 Outcome::answer(ticket, Answer::Describe(ids.iter().map(one).collect()))
             }
             Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
@@ -361,7 +421,10 @@ impl Machine for Groups {
     fn loaded(&self, now: Now) -> Outcome<Groups> {
         let mut outcome = Outcome::nothing();
         for group in self.groups.values() {
-            let woken = self.wake(now, group);
+            let woken = match group {
+                Kind::Classic(group) => self.wake(now, group),
+                Kind::Consumer(_) => Outcome::nothing(),
+            };
             outcome.records.extend(woken.records);
             outcome.changes.extend(woken.changes);
             outcome.timers.extend(woken.timers);
@@ -377,20 +440,23 @@ impl Machine for Groups {
                 if let Some(value) = value
                     && !self.groups.contains_key(&key.group)
                 {
-                    self.put(Arc::new(Group::new(key.group.clone(), value.committed)));
+                    self.put(Group::new(key.group.clone(), value.committed).into());
                 }
             }
             Record::Group(id, Some(value)) => {
-                self.put(Arc::new(Group::from_value(id.clone(), value)));
+                self.put(Group::from_value(id.clone(), value).into());
             }
-            Record::Group(id, None) => self.forget(id),
+            // One of another kind has other records.
+            Record::Group(id, None) if self.classic(id).is_some() => self.forget(id),
+            Record::Group(_, None) => {}
+            Record::Consumer(record) => self.apply_consumer(record),
         }
     }
 
     fn install(&mut self, change: Change) {
         match change.0 {
-            Kind::Put(group) => self.put(group),
-            Kind::Forget(id) => self.forget(&id),
+            What::Put(group) => self.put(group),
+            What::Forget(id) => self.forget(&id),
         }
     }
 
@@ -414,8 +480,16 @@ fn session(group: &Group, member_id: &Arc<str>) -> Option<TimerChange<Timer>> {
     Some(TimerChange::Set(timer, std::time::Duration::from_millis(timeout_ms)))
 }
 
-fn delete_group(group: &Group, outcome: &mut Outcome<Groups>) {
-    outcome.records.push(Record::Group(group.id.clone(), None));
+fn has_pending_joins(group: &Kind) -> bool {
+    match group {
+        Kind::Classic(group) => !group.pending_joins.is_empty(),
+        Kind::Consumer(_) => false,
+    }
+}
+
+fn delete_group(group: &Kind, outcome: &mut Outcome<Groups>) {
+    outcome.records.extend(group.tombstones());
+    let Kind::Classic(group) = group else { return };
     for member_id in &group.pending_joins {
         outcome.timers.push(TimerChange::Cancel(Timer::Session(group.id.clone(), member_id.clone())));
     }

@@ -6,9 +6,12 @@
 //! clock or at randomness; nothing here knows protocol versions. Called by: `broker/group/` through [`Service`], the
 //! handle to the machines that `coordinator/` runs.
 
+pub mod assign;
 mod classic;
 pub mod command;
+pub mod consumer;
 mod expire;
+mod kind;
 pub mod machine;
 pub mod memory;
 mod offsets;

@@ -1,7 +1,7 @@
 //! The records of `__consumer_offsets`, byte for byte as Kafka 4.4 writes and reads them.
 //!
 //! ```text
-//! key    [version i16][fields]     0 and 1: an offset, 2: a classic group; others belong to newer group kinds
+//! key    [version i16][fields]     0 and 1: an offset, 2: a classic group; the other kinds have their own `record.rs`
 //! value  [version i16][fields]     no value: the key is deleted
 //!
 //! offset key      group string, topic string, partition i32
@@ -22,6 +22,7 @@ use crate::coordinator::Malformed;
 use crate::coordinator::Reader;
 use crate::coordinator::Writer;
 use crate::coordinator::machine::Entry;
+use crate::groups::consumer;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -32,6 +33,8 @@ pub enum Record {
     Offset(OffsetKey, Option<OffsetValue>),
     /// The members and generation of a classic group; `None` deletes the group.
     Group(Arc<str>, Option<GroupValue>),
+    /// Of a consumer group.
+    Consumer(consumer::record::Record),
 }
 
 /// Whose offset of which partition.
@@ -118,13 +121,15 @@ impl Record {
                 key.string(group);
                 Entry { key: key.finish(), value: value.as_ref().map(write_group_value) }
             }
+            Record::Consumer(record) => record.write(),
         }
     }
 
-    /// The record in these bytes; `None` when its key is of a kind that classic groups do not use.
+    /// The record in these bytes; `None` when its key is of a kind that no group uses.
     pub fn read(entry: &Entry) -> Result<Option<Record>, Malformed> {
         let mut key = Reader::new(&entry.key);
-        match key.i16()? {
+        let version = key.i16()?;
+        match version {
             0 | OFFSET_KEY_VERSION => {
                 let key = OffsetKey { group: key.string()?, topic: key.string()?, partition: key.i32()? };
                 let value = entry.value.as_ref().map(read_offset_value).transpose()?;
@@ -135,7 +140,10 @@ impl Record {
                 let value = entry.value.as_ref().map(read_group_value).transpose()?;
                 Ok(Some(Record::Group(group, value)))
             }
-            _ => Ok(None),
+            _ => {
+                let read = consumer::record::Record::read(version, &mut key, entry.value.as_ref())?;
+                Ok(read.map(Record::Consumer))
+            }
         }
     }
 }
@@ -384,7 +392,7 @@ mod tests {
 
     #[test]
     fn other_kinds_of_key_are_passed_over_and_unknown_value_versions_refused() {
-        for kind in [3u8, 4, 5, 6, 7, 8, 10, 16, 23, 99] {
+        for kind in [9u8, 10, 15, 17, 23, 99] {
             let entry = Entry { key: Bytes::from(vec![0, kind, 0, 1, b'g']), value: Some(Bytes::new()) };
             assert_eq!(Record::read(&entry), Ok(None));
         }
@@ -486,7 +494,8 @@ mod tests {
             key.splice(0..0, [0, kind]);
             value.splice(0..0, [0, version]);
             let read = Record::read(&Entry { key: Bytes::from(key), value: Some(Bytes::from(value)) });
-            prop_assert!(kind < 3 || read == Ok(None));
+            let again = |record: Record| Record::read(&record.write()) == Ok(Some(record));
+            prop_assert!(read.ok().flatten().is_none_or(again));
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::groups::command::Joined;
 use crate::groups::command::Leave;
 use crate::groups::command::List;
 use crate::groups::command::Listed;
+use crate::groups::command::Missing;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
 use crate::io::Clock;
@@ -200,7 +201,7 @@ impl Service {
     pub async fn fetch(&self, request: Fetch) -> Result<Vec<FetchedTopic>, ErrorCode> {
         let group = request.group.clone();
         match self.ask(&group, Command::Fetch(request)).await {
-            Ok(Answer::Fetch(topics)) => Ok(topics),
+            Ok(Answer::Fetch(result)) => result,
             Err(ErrorCode::CoordinatorNotAvailable) => Err(ErrorCode::NotCoordinator),
             other => Err(unexpected(other)),
         }
@@ -234,9 +235,9 @@ impl Service {
         codes
     }
 
-    /// Shows groups, in order; `None` for one that does not exist.
-    pub async fn describe(&self, groups: &[Arc<str>]) -> Vec<Result<Option<Described>, ErrorCode>> {
-        let mut shown = vec![Ok(None); groups.len()];
+    /// Shows classic groups, in order.
+    pub async fn describe(&self, groups: &[Arc<str>]) -> Vec<Result<Result<Described, Missing>, ErrorCode>> {
+        let mut shown = vec![Ok(Err(Missing::Group)); groups.len()];
         for (index, places) in self.by_partition(groups) {
             let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
             let answer =
@@ -276,11 +277,7 @@ impl Service {
         for (index, _) in self.runtime.led() {
             match self.runtime.ask(index, Command::Count).await {
                 Ok(Answer::Count(more)) => {
-                    sum.empty += more.empty;
-                    sum.preparing += more.preparing;
-                    sum.completing += more.completing;
-                    sum.stable += more.stable;
-                    sum.offsets += more.offsets;
+                    sum.add(&more);
                 }
                 // It moved away in this moment; its groups are counted there.
                 Err(coordinator::Error::NotCoordinator) => {}

@@ -7,9 +7,8 @@ use crate::groups::command::Described;
 use crate::groups::command::DescribedMember;
 use crate::groups::command::List;
 use crate::groups::command::Listed;
+use crate::groups::kind::Kind;
 use std::sync::Arc;
-
-const GROUP_TYPE: &str = "classic";
 
 /// A group in full; protocol and metadata are only shown while it is stable, as in Kafka.
 pub(crate) fn describe(group: &Group) -> Described {
@@ -34,20 +33,17 @@ fn describe_member(member: &Member, protocol: Option<&Arc<str>>) -> DescribedMem
 }
 
 /// The groups that pass both filters.
-pub(crate) fn list<'a>(groups: impl Iterator<Item = &'a Arc<Group>>, request: &List) -> Vec<Listed> {
+pub(crate) fn list<'a>(groups: impl Iterator<Item = &'a Kind>, request: &List) -> Vec<Listed> {
     let passes = |wanted: &[Arc<str>], have: &str| {
         wanted.is_empty() || wanted.iter().any(|name| name.trim().eq_ignore_ascii_case(have))
     };
-    if !passes(&request.types, GROUP_TYPE) {
-        return Vec::new();
-    }
     groups
-        .filter(|group| passes(&request.states, group.state.name()))
+        .filter(|group| passes(&request.types, group.name()) && passes(&request.states, group.state_name()))
         .map(|group| Listed {
-            group: group.id.clone(),
-            protocol_type: group.protocol_type.clone().unwrap_or_else(|| Arc::from("")),
-            state: group.state.name(),
-            group_type: GROUP_TYPE,
+            group: group.id().clone(),
+            protocol_type: group.protocol_type(),
+            state: group.state_name(),
+            group_type: group.name(),
         })
         .collect()
 }

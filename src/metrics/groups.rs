@@ -16,6 +16,14 @@ pub struct Groups {
     pub completing: usize,
     /// Groups whose members have their assignment.
     pub stable: usize,
+    /// Consumer groups (KIP-848) without members.
+    pub consumer_empty: usize,
+    /// Consumer groups that are due for a new assignment.
+    pub consumer_assigning: usize,
+    /// Consumer groups whose members are on the way to their assignment.
+    pub consumer_reconciling: usize,
+    /// Consumer groups whose members have their assignment.
+    pub consumer_stable: usize,
     /// Committed offsets that are kept.
     pub offsets: usize,
 }
@@ -23,19 +31,39 @@ pub struct Groups {
 /// A measurement with what it shows.
 type Showing = (Family, fn(&Groups) -> usize);
 
+impl Groups {
+    /// Adds those of another partition.
+    pub fn add(&mut self, more: &Groups) {
+        self.empty += more.empty;
+        self.preparing += more.preparing;
+        self.completing += more.completing;
+        self.stable += more.stable;
+        self.consumer_empty += more.consumer_empty;
+        self.consumer_assigning += more.consumer_assigning;
+        self.consumer_reconciling += more.consumer_reconciling;
+        self.consumer_stable += more.consumer_stable;
+        self.offsets += more.offsets;
+    }
+}
+
 /// The names of what is shown of groups.
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     families: [Showing; 6],
+    consumer: Family,
 }
 
 impl Shown {
     pub(super) fn new(collectors: &mut Collectors) -> Shown {
+        let name = "kafka_server_group_coordinator_metrics_consumer_group_count";
+        let help = "Consumer groups of the newer protocol (KIP-848) coordinated here, by state.";
+        let consumer = collectors.looked_up_gauge(name.to_owned(), &["state"], help);
         let mut one = |name: &str, help, value: fn(&Groups) -> usize| {
             let name = format!("kafka_coordinator_group_groupmetadatamanager_{name}");
             (collectors.looked_up_gauge(name, &[], help), value)
         };
         Shown {
+            consumer,
             families: [
                 one("numgroups", "Groups coordinated here.", |it| {
                     it.empty + it.preparing + it.completing + it.stable
@@ -59,5 +87,13 @@ impl Shown {
         for (family, value) in &self.families {
             family.show_one(page, number(u64::try_from(value(groups)).unwrap_or(u64::MAX)));
         }
+        let states: [(&[&str], usize); 4] = [
+            (&["empty"], groups.consumer_empty),
+            (&["assigning"], groups.consumer_assigning),
+            (&["reconciling"], groups.consumer_reconciling),
+            (&["stable"], groups.consumer_stable),
+        ];
+        let rows = states.map(|(state, count)| (state, number(u64::try_from(count).unwrap_or(u64::MAX))));
+        self.consumer.show(page, rows);
     }
 }

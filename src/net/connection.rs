@@ -49,6 +49,8 @@ pub(super) struct Life<H> {
     holder: Holder,
     /// The peer sends nothing more.
     ended: bool,
+    /// How long it is held before it is closed, when it may not be served.
+    refused_for: Duration,
     metrics: Arc<metrics::Listener>,
     #[expect(dead_code, reason = "held for its drop")]
     slot: Slot,
@@ -92,7 +94,7 @@ enum Event {
 impl<H: Handler> Life<H> {
     pub(super) fn new(
         service: Arc<Service<H>>,
-        stream: Stream,
+        (stream, refused_for): (Stream, Duration),
         connection: broker::Connection,
         (slot, metrics): (Slot, Arc<metrics::Listener>),
     ) -> Life<H> {
@@ -104,6 +106,7 @@ impl<H: Handler> Life<H> {
             connection: Arc::new(connection),
             owed: Owed::default(),
             ended: false,
+            refused_for,
             metrics,
             service,
             stream,
@@ -113,6 +116,14 @@ impl<H: Handler> Life<H> {
 
     /// Lives until the peer, the broker or the shutdown token ends it.
     pub(super) async fn run(mut self) {
+        if !self.refused_for.is_zero() {
+            let service = Arc::clone(&self.service);
+            tokio::select! {
+                () = service.shutdown.triggered() => {}
+                () = service.clock.sleep(self.refused_for) => {}
+            }
+            return;
+        }
         let end = self.live().await;
         self.note(&end);
         if !matches!(end, End::Peer | End::Unsent(_)) {
@@ -189,7 +200,7 @@ impl<H: Handler> Life<H> {
     }
 
     fn take_burst(&mut self, held: &mut bool) -> Result<(), crate::protocol::frame::Error> {
-        while self.owed.may_take_more() {
+        while self.owed.may_take_more() && self.muted().is_none() {
             match self.reader.next_key()? {
                 None => break,
                 // Anything but a Produce sees what the requests before it did: it waits until they are answered.
@@ -210,7 +221,7 @@ impl<H: Handler> Life<H> {
 
     /// Whether more bytes (or more budget) could lead to a request that may be taken now.
     fn wants_input(&self) -> bool {
-        if !self.owed.may_take_more() {
+        if !self.owed.may_take_more() || self.muted().is_some() {
             return false;
         }
         match self.reader.next_key() {
@@ -218,6 +229,12 @@ impl<H: Handler> Life<H> {
             Ok(Some(key)) => key == versions::PRODUCE || self.owed.is_empty(),
             Ok(None) | Err(_) => !self.ended,
         }
+    }
+
+    /// Until when the peer has to pause, if it has to.
+    fn muted(&self) -> Option<Instant> {
+        let until = self.connection.muted_until()?;
+        Some(until).filter(|until| *until > self.service.clock.now())
     }
 
     fn has_whole_request(&self) -> bool {
@@ -266,6 +283,9 @@ impl<H: Handler> Life<H> {
             self.service.idle_max
         };
         let deadline = self.last_activity.plus(patience);
+        if let Some(until) = self.muted() {
+            return deadline.min(until);
+        }
         if self.reader.holds_budget() {
             return deadline.min(self.holder.seen_at.max(self.last_activity).plus(HOLDER_SEEN_EVERY));
         }
@@ -286,6 +306,11 @@ impl<H: Handler> Life<H> {
 
     /// The alarm: nothing may have happened for a while.
     fn quiet(&mut self, now: Instant) -> Option<End> {
+        if self.muted().is_some() {
+            // It is the broker that keeps the peer waiting.
+            self.last_activity = now;
+            return None;
+        }
         if self.hoards(now) {
             return Some(End::Hoarded);
         }

@@ -214,7 +214,12 @@ impl<H: Handler> Service<H> {
             metrics.delayed.inc();
             self.clock.sleep(pause).await;
         }
-        Some(self.life(bound, stream, peer, (slot, metrics)))
+        let held = self.handler.connection_pause(peer.ip());
+        if !held.is_zero() {
+            metrics.delayed.inc();
+            debug!(listener = bound.name, %peer, "connection comes too early for its address's limit");
+        }
+        Some(self.life(bound, stream, (peer, held), (slot, metrics)))
     }
 
     async fn admit(
@@ -236,10 +241,10 @@ impl<H: Handler> Service<H> {
         self: &Arc<Self>,
         bound: &Bound,
         stream: Stream,
-        peer: SocketAddr,
+        (peer, held): (SocketAddr, Duration),
         (slot, metrics): (crate::net::limits::Slot, Arc<metrics::Listener>),
     ) -> Life<H> {
         let connection = broker::Connection::new(bound.name.clone(), bound.protocol, peer);
-        Life::new(Arc::clone(self), stream, connection, (slot, metrics))
+        Life::new(Arc::clone(self), (stream, held), connection, (slot, metrics))
     }
 }

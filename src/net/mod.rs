@@ -22,7 +22,9 @@ use crate::broker::Broker;
 use crate::broker::Connection;
 use crate::broker::Reply;
 use bytes::Bytes;
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Who answers the requests: the broker, or a test's stand-in.
 pub trait Handler: Send + Sync + 'static {
@@ -31,6 +33,11 @@ pub trait Handler: Send + Sync + 'static {
 
     /// No further request follows at once. See [`Broker::write_held`].
     fn write_held(&self, connection: &Connection);
+
+    /// Counts a new connection; more than nothing when it may not be served, and is closed after that long.
+    fn connection_pause(&self, _address: IpAddr) -> Duration {
+        Duration::ZERO
+    }
 }
 
 impl Handler for Broker {
@@ -40,6 +47,10 @@ impl Handler for Broker {
 
     fn write_held(&self, connection: &Connection) {
         Broker::write_held(self, connection);
+    }
+
+    fn connection_pause(&self, address: IpAddr) -> Duration {
+        self.quotas.connection(address)
     }
 }
 

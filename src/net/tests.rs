@@ -98,7 +98,7 @@ impl Fake {
         head.extend_from_slice(&id.to_be_bytes());
         let mut parts = vec![Part::Bytes(head.freeze())];
         parts.extend(rest);
-        Response { parts }
+        Response { parts, throttle_at: None }
     }
 
     fn hold(&self, ids: &[i32]) {

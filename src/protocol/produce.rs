@@ -185,7 +185,7 @@ pub fn encode(header: &RequestHeader, answer: &Answer) -> Result<Response, Error
         }
         writer.no_tags();
     }
-    writer.i32(answer.throttle_time_ms);
+    writer.throttle(answer.throttle_time_ms);
     let endpoints = (version >= 10 && !answer.node_endpoints.is_empty())
         .then(|| (0, encode_endpoints(&answer.node_endpoints)));
     writer.tags(endpoints.as_slice());

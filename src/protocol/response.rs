@@ -2,6 +2,8 @@
 
 use crate::io::FileSlice;
 use bytes::Bytes;
+use bytes::BytesMut;
+use std::time::Duration;
 
 /// A piece of an answer: bytes in memory, or bytes that are still on disk.
 #[derive(Clone, Debug)]
@@ -32,12 +34,26 @@ impl Part {
 pub struct Response {
     /// The parts in their order.
     pub parts: Vec<Part>,
+    /// Where in the first part the time stands that the client is asked to pause, where the answer has it.
+    pub throttle_at: Option<usize>,
 }
 
 impl Response {
     /// How many bytes go out, the size field included.
     pub fn len(&self) -> u64 {
         self.parts.iter().map(Part::len).sum()
+    }
+
+    /// Asks the client to pause at least this long (`ThrottleTimeMs`); nothing where the answer has no place for it.
+    pub fn raise_throttle(&mut self, pause: Duration) {
+        let millis = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX);
+        let (Some(at), Some(Part::Bytes(first))) = (self.throttle_at, self.parts.first_mut()) else { return };
+        let mut bytes =
+            std::mem::take(first).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
+        if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+            *place = millis.max(i32::from_be_bytes(*place)).to_be_bytes();
+        }
+        *first = bytes.freeze();
     }
 
     /// Whether nothing goes out; never so for an encoded answer.

@@ -120,6 +120,8 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::INCREMENTAL_ALTER_CONFIGS => INCREMENTAL_ALTER_CONFIGS,
         versions::LIST_PARTITION_REASSIGNMENTS => LIST_PARTITION_REASSIGNMENTS,
         versions::OFFSET_DELETE => OFFSET_DELETE,
+        versions::DESCRIBE_CLIENT_QUOTAS => DESCRIBE_CLIENT_QUOTAS,
+        versions::ALTER_CLIENT_QUOTAS => ALTER_CLIENT_QUOTAS,
         versions::DESCRIBE_CLUSTER => DESCRIBE_CLUSTER,
         versions::DESCRIBE_PRODUCERS => DESCRIBE_PRODUCERS,
         versions::DESCRIBE_TRANSACTIONS => DESCRIBE_TRANSACTIONS,
@@ -521,6 +523,27 @@ const OFFSET_DELETE: &[Field] = &[
             list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4)])),
         ]),
     ),
+];
+
+const DESCRIBE_CLIENT_QUOTAS: &[Field] = &[
+    list(
+        "Components",
+        0,
+        &Kind::Struct(&[text("EntityType", 0), fixed("MatchType", 0, 1), text("Match", 0).nullable(0)]),
+    ),
+    fixed("Strict", 0, 1),
+];
+
+const ALTER_CLIENT_QUOTAS: &[Field] = &[
+    list(
+        "Entries",
+        0,
+        &Kind::Struct(&[
+            list("Entity", 0, &Kind::Struct(&[text("EntityType", 0), text("EntityName", 0).nullable(0)])),
+            list("Ops", 0, &Kind::Struct(&[text("Key", 0), fixed("Value", 0, 8), fixed("Remove", 0, 1)])),
+        ]),
+    ),
+    fixed("ValidateOnly", 0, 1),
 ];
 
 const DESCRIBE_CLUSTER: &[Field] = &[

@@ -94,6 +94,10 @@ pub const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
 pub const LIST_PARTITION_REASSIGNMENTS: i16 = 46;
 /// Key of OffsetDelete.
 pub const OFFSET_DELETE: i16 = 47;
+/// Key of DescribeClientQuotas.
+pub const DESCRIBE_CLIENT_QUOTAS: i16 = 48;
+/// Key of AlterClientQuotas.
+pub const ALTER_CLIENT_QUOTAS: i16 = 49;
 /// Key of DescribeCluster.
 pub const DESCRIBE_CLUSTER: i16 = 60;
 /// Key of DescribeProducers.
@@ -194,6 +198,8 @@ static TABLE: &[Api] = &[
     row(INCREMENTAL_ALTER_CONFIGS, "IncrementalAlterConfigs", (0, 1), 1, ""),
     row(LIST_PARTITION_REASSIGNMENTS, "ListPartitionReassignments", (0, 0), 0, ""),
     row(OFFSET_DELETE, "OffsetDelete", (0, 0), NEVER, ""),
+    row(DESCRIBE_CLIENT_QUOTAS, "DescribeClientQuotas", (0, 1), 1, ""),
+    row(ALTER_CLIENT_QUOTAS, "AlterClientQuotas", (0, 1), 1, ""),
     row(DESCRIBE_CLUSTER, "DescribeCluster", (0, 2), 0, ""),
     row(DESCRIBE_PRODUCERS, "DescribeProducers", (0, 0), 0, ""),
     row(DESCRIBE_TRANSACTIONS, "DescribeTransactions", (0, 0), 0, ""),
@@ -218,6 +224,22 @@ impl Api {
     pub fn flexible(&self, version: i16) -> bool {
         version >= self.flexible_from
     }
+}
+
+/// Where in the body of an answer the time stands that the client is asked to pause (`ThrottleTimeMs`), as far as
+/// that is always the same place. Answers of Produce and ApiVersions have it elsewhere, some have none.
+pub fn throttle_offset(key: i16, version: i16) -> Option<usize> {
+    let from = match key {
+        // SaslHandshake, WriteTxnMarkers, SaslAuthenticate, those of delegation tokens, of the quorum and of the share
+        // coordinator's state, Envelope.
+        PRODUCE | API_VERSIONS | 17 | 27 | 36 | 38..=41 | 52..=55 | 58 | 83..=87 => return None,
+        OFFSET_DELETE => return Some(2),
+        LIST_OFFSETS | JOIN_GROUP => 2,
+        METADATA | OFFSET_COMMIT | OFFSET_FETCH => 3,
+        FIND_COORDINATOR | HEARTBEAT..=LIST_GROUPS => 1,
+        _ => 0,
+    };
+    (version >= from).then_some(0)
 }
 
 /// The API with this key; `None` when this broker does not know it.

@@ -13,6 +13,7 @@ use crate::protocol::error::Error;
 use crate::protocol::header::RequestHeader;
 use crate::protocol::response::Part;
 use crate::protocol::response::Response;
+use crate::protocol::versions;
 use bytes::Buf;
 use bytes::BufMut;
 use bytes::Bytes;
@@ -214,6 +215,7 @@ pub struct Writer {
     parts: Vec<Part>,
     buffer: BytesMut,
     flexible: bool,
+    throttle_at: Option<usize>,
 }
 
 impl Writer {
@@ -224,15 +226,23 @@ impl Writer {
         let mut buffer = BytesMut::with_capacity(capacity.saturating_add(9));
         buffer.put_i32(0);
         buffer.put_i32(header.correlation_id);
-        if flexible && header.api_key != crate::protocol::versions::API_VERSIONS {
+        if flexible && header.api_key != versions::API_VERSIONS {
             buffer.put_u8(0);
         }
-        Writer { first: None, parts: Vec::new(), buffer, flexible }
+        let throttle_at = versions::throttle_offset(header.api_key, header.api_version)
+            .map(|at| buffer.len().saturating_add(at));
+        Writer { first: None, parts: Vec::new(), buffer, flexible, throttle_at }
+    }
+
+    /// How long the client is asked to pause, in milliseconds, where that is not the first field of the answer.
+    pub fn throttle(&mut self, millis: i32) {
+        self.throttle_at = Some(self.buffer.len());
+        self.i32(millis);
     }
 
     /// Writes values without frame and header, for parts of a message.
     pub fn plain(flexible: bool) -> Writer {
-        Writer { first: None, parts: Vec::new(), buffer: BytesMut::new(), flexible }
+        Writer { first: None, parts: Vec::new(), buffer: BytesMut::new(), flexible, throttle_at: None }
     }
 
     /// The buffer behind, for an encoder that writes by itself.
@@ -354,7 +364,7 @@ impl Writer {
         let place = first.get_mut(..4).ok_or_else(|| Error::Encode(String::from("no place for the size")))?;
         place.copy_from_slice(&size.to_be_bytes());
         self.parts.insert(0, Part::Bytes(first.freeze()));
-        Ok(Response { parts: self.parts })
+        Ok(Response { parts: self.parts, throttle_at: self.throttle_at })
     }
 
     /// The bytes written so far, for a message without frame.

@@ -21,6 +21,7 @@ use crate::io::task::Task;
 use crate::log::Dirs;
 use crate::metrics;
 use crate::net;
+use crate::quota::Quotas;
 use crate::replica::Replicas;
 use crate::server::Error;
 use crate::server::Platform;
@@ -60,6 +61,8 @@ pub struct Server {
     pub(super) transacting: txn::Running,
     pub(super) transactions: txn::Service,
     pub(super) marking: Marking,
+    /// Follows what the image says of limits.
+    pub(super) following: Task<()>,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
@@ -166,9 +169,13 @@ async fn start_in(
     let transactions =
         txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
     let transacting = txn::Running::start(&transactions, Arc::clone(&replicas), clock.clone(), &below);
+    let quotas = Quotas::new(&config.quotas, clock.clone());
+    quotas.update(&publisher.current()).await;
+    let following = quotas.follow(&publisher, below.clone());
     let broker = Arc::new(Broker {
         config: Arc::clone(&config),
         clock: clock.clone(),
+        quotas,
         publisher,
         controller: local.controller().clone(),
         groups: groups.clone(),
@@ -202,6 +209,7 @@ async fn start_in(
         transacting,
         transactions,
         marking,
+        following,
         replicas,
         local,
         dirs,

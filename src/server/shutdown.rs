@@ -40,6 +40,7 @@ impl Server {
         self.below.trigger();
         let below = async {
             self.marking.ended().await;
+            self.following.join().await;
             self.coordination.ended().await;
             self.transacting.ended().await;
             self.replicas.ended().await;

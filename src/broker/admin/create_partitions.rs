@@ -5,6 +5,7 @@ use crate::base::BrokerId;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::broker::throttling::Mutation;
 use crate::broker::wire;
 use crate::cluster::command::CreatePartitions;
 use crate::cluster::command::MorePartitions;
@@ -16,13 +17,17 @@ use kafka_protocol::messages::CreatePartitionsResponse;
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsTopic;
 use kafka_protocol::messages::create_partitions_response::CreatePartitionsTopicResult;
 
+/// From this version on a client beyond its limit is refused.
+const STRICT_SINCE: i16 = 3;
+
 /// Answers a CreatePartitions request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: CreatePartitionsRequest = codec::decode(&context.header, body)?;
     let topics = request.topics.iter().map(more).collect();
     let command = CreatePartitions { topics, validate_only: request.validate_only };
-    let results = match change(broker, request.timeout_ms, broker.controller.create_partitions(command)).await
-    {
+    let mutation = Mutation::begin(broker, context, STRICT_SINCE);
+    let asked = mutation.controller();
+    let results: Vec<_> = match change(broker, request.timeout_ms, asked.create_partitions(command)).await {
         Ok(results) => {
             let results = results.into_iter();
             results
@@ -31,7 +36,11 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         }
         Err(refused) => request.topics.iter().map(|topic| answer(&topic.name, Some(&refused))).collect(),
     };
-    Ok(codec::encode(&context.header, &CreatePartitionsResponse::default().with_results(results))?)
+    let codes: Vec<i16> = results.iter().map(|result| result.error_code).collect();
+    let mut response =
+        codec::encode(&context.header, &CreatePartitionsResponse::default().with_results(results))?;
+    mutation.end(&mut response, codes);
+    Ok(response)
 }
 
 fn more(topic: &CreatePartitionsTopic) -> MorePartitions {

@@ -7,6 +7,7 @@ use crate::base::PartitionIndex;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::broker::throttling::Mutation;
 use crate::broker::wire;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::CreatedTopic;
@@ -25,13 +26,18 @@ use std::collections::BTreeSet;
 /// From this version on the answer says what was created (KIP-525).
 const WITH_CONFIGS: i16 = 5;
 
+/// From this version on a client beyond its limit is refused.
+const STRICT_SINCE: i16 = 6;
+
 /// Answers a CreateTopics request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let version = context.version();
     let request: CreateTopicsRequest = codec::decode(&context.header, body)?;
     let topics = request.topics.iter().map(new_topic).collect();
     let command = CreateTopics { topics, validate_only: request.validate_only };
-    let results = match change(broker, request.timeout_ms, broker.controller.create_topics(command)).await {
+    let mutation = Mutation::begin(broker, context, STRICT_SINCE);
+    let asked = mutation.controller();
+    let results: Vec<_> = match change(broker, request.timeout_ms, asked.create_topics(command)).await {
         Ok(creations) => {
             let result = |creation: crate::cluster::command::TopicCreation| match creation.result {
                 Ok(created) => success(&creation.name, &created, version),
@@ -44,7 +50,10 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
             names.into_iter().map(|name| failure(name, &refused)).collect()
         }
     };
-    Ok(codec::encode(&context.header, &CreateTopicsResponse::default().with_topics(results))?)
+    let codes: Vec<i16> = results.iter().map(|result| result.error_code).collect();
+    let mut response = codec::encode(&context.header, &CreateTopicsResponse::default().with_topics(results))?;
+    mutation.end(&mut response, codes);
+    Ok(response)
 }
 
 fn new_topic(topic: &CreatableTopic) -> NewTopic {

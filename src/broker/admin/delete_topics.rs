@@ -6,6 +6,7 @@ use crate::base::TopicId;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::broker::throttling::Mutation;
 use crate::broker::wire;
 use crate::cluster::command::TopicDeletion;
 use crate::cluster::command::TopicToDelete;
@@ -21,12 +22,17 @@ const WITH_MESSAGES: i16 = 5;
 /// Before this version clients did not know `TOPIC_DELETION_DISABLED`.
 const WITH_DISABLED: i16 = 3;
 
+/// From this version on a client beyond its limit is refused.
+const STRICT_SINCE: i16 = 5;
+
 /// Answers a DeleteTopics request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let version = context.version();
     let request: DeleteTopicsRequest = codec::decode(&context.header, body)?;
     let topics = asked(&request);
-    let outcome = change(broker, request.timeout_ms, broker.controller.delete_topics(topics.clone())).await;
+    let mutation = Mutation::begin(broker, context, STRICT_SINCE);
+    let asked = mutation.controller();
+    let outcome = change(broker, request.timeout_ms, asked.delete_topics(topics.clone())).await;
     let deletions = match outcome {
         Ok(deletions) => deletions.into_iter().map(result).collect(),
         Err(refused) => refused_all(&topics, &refused, version),
@@ -35,7 +41,11 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     if version < WITH_MESSAGES {
         responses.iter_mut().for_each(|response| response.error_message = None);
     }
-    Ok(codec::encode(&context.header, &DeleteTopicsResponse::default().with_responses(responses))?)
+    let codes: Vec<i16> = responses.iter().map(|response| response.error_code).collect();
+    let mut response =
+        codec::encode(&context.header, &DeleteTopicsResponse::default().with_responses(responses))?;
+    mutation.end(&mut response, codes);
+    Ok(response)
 }
 
 fn asked(request: &DeleteTopicsRequest) -> Vec<TopicToDelete> {

@@ -2,6 +2,7 @@
 
 pub(super) mod acls;
 pub(super) mod alter_configs;
+pub(super) mod client_quotas;
 pub(super) mod create_partitions;
 pub(super) mod create_topics;
 pub(super) mod delete_topics;

@@ -19,11 +19,13 @@ use crate::broker::data::fetch_session::Key;
 use crate::broker::data::fetch_session::TopicKey;
 use crate::broker::data::fetch_session::Wanted;
 use crate::broker::errors::Refused;
+use crate::broker::throttling;
 use crate::cluster::Image;
 use crate::protocol::fetch;
 use crate::protocol::fetch::Request;
 use crate::protocol::fetch::TOPIC_IDS_FROM;
 use crate::protocol::versions;
+use crate::quota::Kind;
 use crate::replica;
 use crate::replica::Fetch;
 use crate::replica::FetchLimits;
@@ -38,6 +40,9 @@ use std::time::Duration;
 /// The isolation level that reads committed records only.
 const READ_COMMITTED: i8 = 1;
 
+/// About how many bytes an answer has beside the records, for each partition.
+const ANSWER_BYTES: u64 = 60;
+
 /// A request from its beginning to its answer.
 struct InWork {
     context: Context,
@@ -46,6 +51,8 @@ struct InWork {
     /// What the session wants, in order, each with its place in `fetch` or the error that it is answered with.
     wanted: Vec<(Key, Wanted, Result<usize, Refused>)>,
     fetch: Fetch,
+    /// Whether a consumer asks, whose bytes may be limited.
+    consumer: bool,
 }
 
 /// Handles a Fetch request.
@@ -76,8 +83,10 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
             return Reply::Now(fetch_answer::refused(&context, code));
         }
     };
-    let (wanted, fetch, urgent) = targets(broker, &request, wanted, began);
-    let work = InWork { context, session, began, wanted, fetch };
+    let limits = limits(broker, &context, &request, began);
+    let (wanted, fetch, urgent) = targets(broker, &request, wanted, limits);
+    let consumer = request.replica_id < 0;
+    let work = InWork { context, session, began, wanted, fetch, consumer };
     match work.fetch.read() {
         Ok(outcomes) => Reply::Now(work.answer(broker, outcomes)),
         Err(outcomes) if urgent || request.max_wait_ms <= 0 => Reply::Now(work.answer(broker, outcomes)),
@@ -135,7 +144,7 @@ fn targets(
     broker: &Broker,
     request: &Request,
     wanted: Vec<(Key, Wanted)>,
-    now: Instant,
+    limits: FetchLimits,
 ) -> (Places, Fetch, bool) {
     let mut targets = Vec::with_capacity(wanted.len());
     let mut places = Vec::with_capacity(wanted.len());
@@ -160,16 +169,28 @@ fn targets(
         };
         places.push((key, wanted, place));
     }
-    (places, Fetch { targets, limits: limits(broker, request, now) }, urgent)
+    (places, Fetch { targets, limits }, urgent)
 }
 
-fn limits(broker: &Broker, request: &Request, now: Instant) -> FetchLimits {
-    let max_bytes = request.max_bytes.min(broker.config.network.fetch_max_bytes).max(0);
+fn limits(broker: &Broker, context: &Context, request: &Request, now: Instant) -> FetchLimits {
+    let mut max_bytes = request.max_bytes.min(broker.config.network.fetch_max_bytes).max(0);
+    if request.replica_id < 0
+        && let Some(most) = broker.quotas.most_in_windows(Kind::Fetch, context.who())
+    {
+        // What is more than the client may be sent in all windows could never be sent at all.
+        max_bytes = max_bytes.min(whole(most));
+    }
     FetchLimits {
         min_bytes: u64::try_from(request.min_bytes.min(max_bytes)).unwrap_or(0),
         max_bytes: usize::try_from(max_bytes).unwrap_or(0),
         deadline: now.plus(Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0))),
     }
+}
+
+fn whole(bytes: f64) -> i32 {
+    #[expect(clippy::cast_possible_truncation, reason = "saturates, as it should")]
+    let whole = bytes as i32;
+    whole
 }
 
 fn read_request(request: &Request, wanted: &Wanted) -> ReadRequest {
@@ -192,8 +213,33 @@ fn read_request(request: &Request, wanted: &Wanted) -> ReadRequest {
 }
 
 impl InWork {
+    /// How long the client has to pause before it may be sent this much. Then nothing of it is sent, and so does not
+    /// count.
+    fn pause(&self, broker: &Broker, outcomes: &Outcomes) -> Duration {
+        if !self.consumer || !broker.quotas.has(Kind::Fetch) {
+            return Duration::ZERO;
+        }
+        let slices = outcomes.iter().flatten().flat_map(|answer| &answer.slices);
+        let records: u64 = slices.map(|slice| slice.length).sum();
+        let around = ANSWER_BYTES.saturating_mul(u64::try_from(self.wanted.len()).unwrap_or(u64::MAX));
+        let size = f64::from(u32::try_from(records.saturating_add(around)).unwrap_or(u32::MAX));
+        let pause = broker.quotas.record(Kind::Fetch, self.context.who(), size);
+        if !pause.is_zero() {
+            broker.quotas.take_back(Kind::Fetch, self.context.who(), size);
+        }
+        pause
+    }
+
     fn answer(self, broker: &Broker, outcomes: Outcomes) -> Answer {
-        let InWork { context, session, began, wanted, fetch } = self;
+        let pause = self.pause(broker, &outcomes);
+        let InWork { context, session, began, wanted, fetch, .. } = self;
+        if !pause.is_zero() {
+            let finished = broker.fetch_sessions.hold_back(session);
+            let mut answer = fetch_answer::encode(&context, finished, Vec::new());
+            throttling::hold(broker, &context.connection, &mut answer, pause);
+            broker.measure(versions::FETCH, began);
+            return answer;
+        }
         let mut outcomes: Vec<Option<_>> = outcomes.into_iter().map(Some).collect();
         let mut answers = Vec::with_capacity(wanted.len());
         let mut leaders = None;

@@ -214,6 +214,22 @@ impl FetchSessions {
         }
     }
 
+    /// Ends a request that is answered without any partition because the client has to pause. What it wanted it gets
+    /// next time, and a session that it wanted is not opened yet.
+    pub(crate) fn hold_back<T>(&self, context: Context) -> Finished<T> {
+        let answers = Vec::new();
+        match context {
+            Context::Sessionless | Context::Full(_) => {
+                Finished { session_id: NO_SESSION, error: ErrorCode::None, answers }
+            }
+            Context::Incremental { session, id, next_epoch } => {
+                let known = session.lock().epoch == next_epoch;
+                let error = if known { ErrorCode::None } else { ErrorCode::InvalidFetchSessionEpoch };
+                Finished { session_id: id, error, answers }
+            }
+        }
+    }
+
     fn open<T: Answered>(&self, ask: Ask, answers: &[T], now: Instant) -> i32 {
         let mut cache = self.cache.lock();
         if !cache.make_room(ask.follower, answers.len(), now) {

@@ -15,6 +15,7 @@ use crate::broker::data::proofs;
 use crate::broker::data::proofs::Proofs;
 use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
+use crate::broker::throttling;
 use crate::cluster::image::is_internal;
 use crate::io::Clock;
 use crate::protocol::produce;
@@ -24,6 +25,7 @@ use crate::protocol::produce::Request;
 use crate::protocol::produce::TOPIC_IDS_FROM;
 use crate::protocol::produce::TopicAnswer;
 use crate::protocol::versions;
+use crate::quota::Kind;
 use crate::record::Codec;
 use crate::record::Header;
 use crate::replica;
@@ -79,13 +81,15 @@ struct Staged {
     acks: Option<Acks>,
     began: Instant,
     deadline: Instant,
+    /// Bytes of the request, as the client's limit counts them.
+    size: usize,
     /// Topics with the outcome of each partition, in the order of the request.
     topics: Vec<(produce::Topic, Vec<Outcome>)>,
 }
 
 /// Handles a Produce request.
 pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Reply {
-    let began = broker.clock.now();
+    let (began, size) = (broker.clock.now(), body.len());
     let mut request = match produce::decode(&context.header, body) {
         Ok(request) => request,
         Err(error) => return Reply::Now(Answer::close(format!("Produce: {error}"))),
@@ -101,7 +105,7 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
         if refusal.is_none() { proofs::begin(broker, &request, version) } else { (Proofs::default(), None) };
     let room = has_room(broker, &request, version);
     if room && questions.is_none() {
-        return first_stage(broker, context, (request, proofs), (began, refusal));
+        return first_stage(broker, context, (request, proofs), (began, size, refusal));
     }
     if !room {
         broker.metrics.produce_waits.inc();
@@ -119,7 +123,7 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
             Some(questions) => questions.answered(&broker, proofs).await,
             None => proofs,
         };
-        match first_stage(&broker, context, (request, proofs), (began, refusal)) {
+        match first_stage(&broker, context, (request, proofs), (began, size, refusal)) {
             Reply::Now(answer) => answer,
             Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
         }
@@ -135,11 +139,12 @@ fn first_stage(
     broker: &Arc<Broker>,
     context: Context,
     (request, proofs): (Request, Proofs),
-    (began, refusal): (Instant, Option<ErrorCode>),
+    (began, size, refusal): (Instant, usize, Option<ErrorCode>),
 ) -> Reply {
     let mut staged = Staged {
         acks: Acks::from_number(request.acks),
         began,
+        size,
         deadline: deadline(&request, began),
         topics: append_all(broker, &context, (request, proofs), refusal),
         context,
@@ -318,7 +323,12 @@ impl Staged {
 
     /// The answer; with acks=0 none, except that errors close the connection, which is all such a producer can see.
     fn answer(self, broker: &Broker) -> Answer {
-        let answer = if self.acks == Some(Acks::None) { self.silent() } else { self.encode(broker) };
+        let mut answer = if self.acks == Some(Acks::None) { self.silent() } else { self.encode(broker) };
+        if broker.quotas.has(Kind::Produce) {
+            let size = f64::from(u32::try_from(self.size).unwrap_or(u32::MAX));
+            let pause = broker.quotas.record(Kind::Produce, self.context.who(), size);
+            throttling::hold(broker, &self.context.connection, &mut answer, pause);
+        }
         broker.measure(versions::PRODUCE, self.began);
         answer
     }

@@ -9,6 +9,7 @@ use crate::broker::group::text;
 use crate::broker::group::wire;
 use crate::groups::command::Described;
 use crate::groups::command::DescribedMember;
+use crate::groups::command::Missing;
 use crate::protocol::Response;
 use crate::protocol::codec;
 use bytes::Bytes;
@@ -45,19 +46,22 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     Ok(codec::encode(&context.header, &response)?)
 }
 
-fn described(version: i16, id: &str, shown: Result<Option<Described>, ErrorCode>) -> DescribedGroup {
+fn described(version: i16, id: &str, shown: Result<Result<Described, Missing>, ErrorCode>) -> DescribedGroup {
     let group = DescribedGroup::default().with_group_id(GroupId(wire(id)));
     match shown {
         Err(error) => group.with_error_code(error.code()),
-        Ok(None) => {
+        Ok(Err(missing)) => {
             let dead = group.with_group_state(StrBytes::from_static_str("Dead"));
             if version < NOT_FOUND_FROM {
                 return dead;
             }
-            dead.with_error_code(ErrorCode::GroupIdNotFound.code())
-                .with_error_message(Some(wire(&format!("Group {id} not found."))))
+            let message = match missing {
+                Missing::Group => format!("Group {id} not found."),
+                Missing::OfKind => format!("Group {id} is not a classic group."),
+            };
+            dead.with_error_code(ErrorCode::GroupIdNotFound.code()).with_error_message(Some(wire(&message)))
         }
-        Ok(Some(described)) => group
+        Ok(Ok(described)) => group
             .with_group_state(StrBytes::from_static_str(described.state))
             .with_protocol_type(wire(&described.protocol_type))
             .with_protocol_data(wire(&described.protocol))

@@ -5,6 +5,7 @@ use crate::base::TopicId;
 use crate::broker::Broker;
 use crate::broker::context::Context;
 use crate::broker::errors::Refused;
+use crate::broker::group::optional_text;
 use crate::broker::group::text;
 use crate::broker::group::wire;
 use crate::cluster::Image;
@@ -44,7 +45,13 @@ async fn fetch(broker: &Broker, version: i16, group: &Group, require_stable: boo
         let known = topics.iter().filter(|topic| known(topic));
         known.filter_map(|topic| command(&image, by_id, topic)).collect()
     });
-    let command = Fetch { group: text(&group.group_id), topics, require_stable };
+    let command = Fetch {
+        group: text(&group.group_id),
+        member_id: optional_text(group.member_id.as_ref()),
+        member_epoch: group.member_epoch,
+        topics,
+        require_stable,
+    };
     let fetched = broker.groups.fetch(command).await;
     let error = fetched.as_ref().err().copied().unwrap_or(ErrorCode::None);
     let mut topics: Vec<TopicAnswer> = match fetched {

@@ -4,6 +4,7 @@ mod admin;
 mod data;
 mod log_dirs;
 mod meta;
+mod quotas;
 
 use super::Broker;
 use super::FetchSessions;
@@ -23,6 +24,7 @@ use crate::log::Threads;
 use crate::metrics::Registry;
 use crate::protocol::Part;
 use crate::protocol::versions;
+use crate::quota::Quotas;
 use crate::replica::Replicas;
 use crate::txn;
 use bytes::BufMut;
@@ -97,7 +99,10 @@ impl Bench {
         );
         let transactions =
             txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
+        let quotas = Quotas::new(&config.quotas, clock.clone());
+        quotas.update(&publisher.current()).await;
         let broker = Arc::new(Broker {
+            quotas,
             groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
             config,
             clock,

@@ -1,5 +1,8 @@
 //! What can be asked of a controller, free of protocol versions.
 
+pub use super::allowance::Allowance;
+pub use super::allowance::Permit;
+
 use super::Refusal;
 use crate::base::BrokerId;
 use crate::base::PartitionIndex;
@@ -8,6 +11,7 @@ use crate::base::TopicId;
 use crate::cluster::effective::ConfigEntry;
 use crate::cluster::records::Endpoint;
 use crate::cluster::records::SupportedFeature;
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Topics to create.
@@ -145,6 +149,27 @@ pub struct ConfigAlteration {
     pub name: String,
     /// Why nothing of it was changed.
     pub result: Result<(), Refusal>,
+}
+
+/// Whom a quota limits: names by type (`user`, `client-id`, `ip`); `None` is the default of all without their own.
+pub type QuotaEntityName = BTreeMap<String, Option<String>>;
+
+/// Quotas to change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AlterQuotas {
+    /// The entities, as asked.
+    pub alterations: Vec<QuotaAlteration>,
+    /// Whether only to answer what would happen.
+    pub validate_only: bool,
+}
+
+/// Quotas of one entity to change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QuotaAlteration {
+    /// Whom they limit.
+    pub entity: QuotaEntityName,
+    /// The quotas with their new values; `None` removes one.
+    pub changes: Vec<(String, Option<f64>)>,
 }
 
 /// A broker that announces itself.

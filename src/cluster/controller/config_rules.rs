@@ -161,7 +161,7 @@ mod tests {
         let config = ServerConfig::new(&set, "machine").unwrap();
         let image = Image::empty("c");
         let mut random = Random::seeded(7);
-        let situation = Situation { config: &config, image: &image, random: &mut random };
+        let situation = Situation { config: &config, image: &image, random: &mut random, permit: None };
         let wanted = Settings::from([(key.to_owned(), value.to_owned())]);
         let outcome = match resource.0 {
             ResourceType::Broker => {

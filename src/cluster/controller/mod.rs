@@ -3,6 +3,7 @@
 //! Nothing here waits, reads a clock or writes. `turn.rs` applies the records to a draft of the image, and the
 //! source makes them durable before anybody hears the answer.
 
+mod allowance;
 pub mod brokers;
 pub mod command;
 mod config_rules;
@@ -11,10 +12,12 @@ pub mod features;
 pub mod partitions;
 pub mod placement;
 pub mod producer_ids;
+pub mod quotas;
 pub mod topic_names;
 pub mod topics;
 pub(crate) mod turn;
 
+use self::allowance::Permit;
 use super::image::Image;
 use super::records::Record;
 use crate::base::ErrorCode;
@@ -74,6 +77,8 @@ pub struct Situation<'a> {
     pub config: &'a ServerConfig,
     /// Where new partitions begin their round over the brokers.
     pub random: &'a mut Random,
+    /// What changes of topics are paid with; `None` where nothing limits the client.
+    pub permit: Option<&'a Permit>,
 }
 
 /// A decision: what goes to the log, and what is answered once it is there.

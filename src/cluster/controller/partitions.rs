@@ -4,6 +4,7 @@ use super::Outcome;
 use super::Records;
 use super::Refusal;
 use super::Situation;
+use super::allowance;
 use super::command::CreatePartitions;
 use super::command::MorePartitions;
 use super::placement;
@@ -88,6 +89,7 @@ fn grow(situation: &mut Situation<'_>, wanted: &MorePartitions) -> Result<Vec<Re
                 .map_err(|message| Refusal::new(ErrorCode::InvalidReplicationFactor, message))?
         }
     };
+    allowance::pay(situation.permit, additional)?;
     let mut records = Vec::with_capacity(additional);
     for (index, replicas) in (existing..).zip(placed) {
         let partition = new_partition(image, PartitionIndex(index), replicas)

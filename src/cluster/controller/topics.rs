@@ -4,6 +4,7 @@ use super::Outcome;
 use super::Records;
 use super::Refusal;
 use super::Situation;
+use super::allowance;
 use super::command::CreateTopics;
 use super::command::CreatedTopic;
 use super::command::NewTopic;
@@ -58,6 +59,7 @@ fn create(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<(CreatedTop
     check_name(situation.image, &topic.name)?;
     let configs = check_configs(situation, topic)?;
     let partitions = place(situation, topic)?;
+    allowance::pay(situation.permit, partitions.len())?;
     let id = TopicId::random_from(crate::io::random::uuid);
     let created = CreatedTopic {
         id,
@@ -227,7 +229,9 @@ pub fn delete_topics(
     let mut records = Records::default();
     for (id, name) in found {
         if let Some(name) = name {
-            let result = records.add(vec![RemoveTopicRecord { topic_id: id }.into()]);
+            let partitions = image.topic_by_id(id).map_or(0, |topic| topic.partitions.len());
+            let result = allowance::pay(situation.permit, partitions)
+                .and_then(|()| records.add(vec![RemoveTopicRecord { topic_id: id }.into()]));
             results.push(TopicDeletion { name: Some(name), id, result });
         }
     }

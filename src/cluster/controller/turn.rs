@@ -5,9 +5,11 @@ use super::Outcome;
 use super::Refusal;
 use super::Situation;
 use super::command::AlterConfigs;
+use super::command::AlterQuotas;
 use super::command::ConfigAlteration;
 use super::command::CreatePartitions;
 use super::command::CreateTopics;
+use super::command::Permit;
 use super::command::ProducerIds;
 use super::command::TopicCreation;
 use super::command::TopicDeletion;
@@ -15,6 +17,7 @@ use super::command::TopicToDelete;
 use super::configs;
 use super::partitions;
 use super::producer_ids;
+use super::quotas;
 use super::topics;
 use crate::base::BrokerId;
 use crate::base::Offset;
@@ -39,9 +42,10 @@ pub(crate) type Reply<T> = oneshot::Sender<Result<Applied<T>, Error>>;
 
 /// A command with the place for its answer.
 pub(crate) enum Command {
-    CreateTopics(CreateTopics, Reply<Vec<TopicCreation>>),
-    DeleteTopics(Vec<TopicToDelete>, Reply<Vec<TopicDeletion>>),
-    CreatePartitions(CreatePartitions, Reply<Vec<(String, Result<(), Refusal>)>>),
+    CreateTopics(CreateTopics, Option<Permit>, Reply<Vec<TopicCreation>>),
+    DeleteTopics(Vec<TopicToDelete>, Option<Permit>, Reply<Vec<TopicDeletion>>),
+    CreatePartitions(CreatePartitions, Option<Permit>, Reply<Vec<(String, Result<(), Refusal>)>>),
+    AlterQuotas(AlterQuotas, Reply<quotas::Results>),
     AlterConfigs(AlterConfigs, Reply<Vec<ConfigAlteration>>),
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
 }
@@ -66,22 +70,29 @@ impl Turn {
 
     /// Decides one command on the draft.
     pub(crate) fn take(&mut self, command: Command, config: &ServerConfig, random: &mut Random) {
-        let mut situation = Situation { image: &self.draft, config, random };
+        let mut situation = Situation { image: &self.draft, config, random, permit: None };
         match command {
-            Command::CreateTopics(command, reply) => {
+            Command::CreateTopics(command, permit, reply) => {
+                situation.permit = permit.as_ref();
                 let outcome = topics::create_topics(&mut situation, &command);
                 self.keep(Ok(outcome), reply);
             }
-            Command::DeleteTopics(command, reply) => {
+            Command::DeleteTopics(command, permit, reply) => {
+                situation.permit = permit.as_ref();
                 let decided = topics::delete_topics(&situation, &command);
                 self.keep(decided, reply);
             }
-            Command::CreatePartitions(command, reply) => {
+            Command::CreatePartitions(command, permit, reply) => {
+                situation.permit = permit.as_ref();
                 let outcome = partitions::create_partitions(&mut situation, &command);
                 self.keep(Ok(outcome), reply);
             }
             Command::AlterConfigs(command, reply) => {
                 let outcome = configs::alter_configs(&situation, &command);
+                self.keep(Ok(outcome), reply);
+            }
+            Command::AlterQuotas(command, reply) => {
+                let outcome = quotas::alter_quotas(&self.draft, &command);
                 self.keep(Ok(outcome), reply);
             }
             Command::AllocateProducerIds { broker, reply } => {

@@ -66,9 +66,11 @@ pub(super) const KEYS: &[Definition] = &[
     ),
     Definition::new(Kind::Int, "controller.quota.window.num", Some("11"))
         .at_least(1)
+        .used()
         .doc("Windows kept for the rate limit of changes to topics."),
     Definition::new(Kind::Int, "controller.quota.window.size.seconds", Some("1"))
         .at_least(1)
+        .used()
         .doc("Length of a window of the rate limit of changes to topics."),
     Definition::new(Kind::Int, "controller.socket.timeout.ms", Some("30000"))
         .doc("How long the controller waits for an answer of a broker."),

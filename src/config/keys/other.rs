@@ -41,9 +41,11 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Length of one sample of a rate."),
     Definition::new(Kind::Int, "quota.window.num", Some("11"))
         .at_least(1)
+        .used()
         .doc("Windows kept for the rate limits of clients."),
     Definition::new(Kind::Int, "quota.window.size.seconds", Some("1"))
         .at_least(1)
+        .used()
         .doc("Length of a window of the rate limits of clients."),
     Definition::new(Kind::Int, "telemetry.max.bytes", Some("1048576"))
         .at_least(1)

@@ -262,8 +262,14 @@ fn reading_offsets_that_are_not_there() {
     assert_eq!(trial.fetch_one("t", 1), none(1));
     assert_eq!(trial.fetch_one("u", 0), none(0));
     assert_eq!(trial.fetch_one("t", 0), FetchedPartition { offset: 5, leader_epoch: 3, ..none(0) });
-    let all = Command::Fetch(Fetch { group: text("unknown"), topics: None, require_stable: false });
-    assert_eq!(trial.ask(all), Answer::Fetch(Vec::new()));
+    let all = Command::Fetch(Fetch {
+        group: text("unknown"),
+        member_id: None,
+        member_epoch: -1,
+        topics: None,
+        require_stable: false,
+    });
+    assert_eq!(trial.ask(all), Answer::Fetch(Ok(Vec::new())));
 }
 
 #[test]
@@ -325,7 +331,7 @@ fn showing_groups() {
     assert_eq!((group.state, &*group.protocol_type, &*group.protocol), ("Stable", "consumer", "range"));
     assert_eq!(group.members[0].assignment, part("a"));
     assert_eq!(group.members[0].metadata, subscription(&["t"]));
-    assert_eq!(shown[1], None);
+    assert_eq!(shown[1], Err(Missing::Group));
     trial.send(join("b").build());
     let Answer::Describe(shown) = trial.ask(Command::Describe(vec![text(GROUP)])) else { panic!() };
     let group = shown[0].as_ref().unwrap();

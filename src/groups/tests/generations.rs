@@ -218,7 +218,7 @@ fn a_restarted_static_member_keeps_its_part_and_nobody_notices() {
                 trial.crash();
             }
         }
-        let group = trial.machine.group(GROUP).unwrap();
+        let group = trial.machine.classic(GROUP).unwrap();
         let member = group.member(&old).unwrap();
         assert_eq!((member.session_timeout_ms, &*member.client_id), (700_000, "renamed"));
     }
@@ -315,7 +315,7 @@ fn a_group_that_is_loaded_too_large_rebalances_and_shrinks() {
         })
         .collect();
     assert_eq!(errors, [ErrorCode::GroupMaxSizeReached]);
-    assert_eq!(trial.machine.group(GROUP).unwrap().size(), 2);
+    assert_eq!(trial.machine.classic(GROUP).unwrap().size(), 2);
 }
 
 #[test]

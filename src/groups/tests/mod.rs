@@ -12,7 +12,7 @@ use crate::groups::Memory;
 use crate::groups::Settings;
 use crate::groups::command::{Answer, Command, Commit, CommitPartition, CommitTopic, DeleteOffsets};
 use crate::groups::command::{
-    Fetch, FetchTopic, FetchedPartition, Heartbeat, Join, Joined, Leave, Leaver, List,
+    Fetch, FetchTopic, FetchedPartition, Heartbeat, Join, Joined, Leave, Leaver, List, Missing,
 };
 use crate::groups::command::{Protocol, Sync, Synced};
 use crate::groups::record::Record;

@@ -52,7 +52,8 @@ impl Node {
 
     async fn fetch(&self) -> Result<i64, ErrorCode> {
         let topics = Some(vec![FetchTopic { name: text("t"), id: TopicId::ZERO, partitions: vec![0] }]);
-        let fetch = Fetch { group: text(GROUP), topics, require_stable: true };
+        let fetch =
+            Fetch { group: text(GROUP), member_id: None, member_epoch: -1, topics, require_stable: true };
         self.service.fetch(fetch).await.map(|topics| topics[0].partitions[0].offset)
     }
 
@@ -172,7 +173,7 @@ async fn requests_for_many_groups_are_answered_in_their_order() {
         node.service.commit(Commit { group: id.clone(), ..commit("", -1) }).await.unwrap();
     }
     let shown = node.service.describe(&ids).await;
-    let exists: Vec<bool> = shown.into_iter().map(|one| one.unwrap().is_some()).collect();
+    let exists: Vec<bool> = shown.into_iter().map(|one| one.unwrap().is_ok()).collect();
     assert!(exists.iter().enumerate().all(|(place, exists)| *exists == (place % 2 == 0)));
     let codes = node.service.delete(&ids).await;
     for (place, code) in codes.into_iter().enumerate() {

@@ -191,7 +191,7 @@ impl World {
     }
 
     fn check(&mut self) {
-        let Some(group) = self.trial.machine.group(GROUP) else {
+        let Some(group) = self.trial.machine.classic(GROUP) else {
             // It was empty and kept nothing, so it went in time; the next one of its name begins anew.
             self.highest = 0;
             self.seen.clear();
@@ -214,7 +214,7 @@ impl World {
         let reloaded = reload(&self.trial.settings, &self.trial.log);
         assert_eq!(reloaded.offsets(), self.trial.machine.offsets());
         if settled {
-            let again = reloaded.group(GROUP).expect("a settled group is in the log");
+            let again = reloaded.classic(GROUP).expect("a settled group is in the log");
             assert_eq!(again.to_record(), now);
             assert_eq!(again.subscribed_topics, group.subscribed_topics);
         }

@@ -158,9 +158,13 @@ fn an_offset_of_a_former_topic_of_that_name_is_not_read_by_id() {
     trial.commit(request).unwrap();
     for (id, wanted) in [(old, 5), (new, -1), (TopicId::ZERO, 5)] {
         let topics = Some(vec![FetchTopic { name: text("t"), id, partitions: vec![0] }]);
-        let Answer::Fetch(topics) =
-            trial.ask(Command::Fetch(Fetch { group: text(GROUP), topics, require_stable: true }))
-        else {
+        let Answer::Fetch(Ok(topics)) = trial.ask(Command::Fetch(Fetch {
+            group: text(GROUP),
+            member_id: None,
+            member_epoch: -1,
+            topics,
+            require_stable: true,
+        })) else {
             panic!()
         };
         assert_eq!(topics[0].partitions[0].offset, wanted);

@@ -133,11 +133,11 @@ impl Trial {
     }
 
     pub(super) fn state(&self) -> &'static str {
-        self.machine.group(GROUP).map_or("Dead", |group| group.state.name())
+        self.machine.kind(GROUP).map_or("Dead", |group| group.state_name())
     }
 
     pub(super) fn generation(&self) -> i32 {
-        self.machine.group(GROUP).unwrap().generation
+        self.machine.classic(GROUP).unwrap().generation
     }
 
     pub(super) fn joined(&mut self, ticket: Ticket) -> Option<Joined> {
@@ -170,9 +170,15 @@ impl Trial {
 
     pub(super) fn fetch_one(&mut self, topic: &str, partition: i32) -> FetchedPartition {
         let topics = vec![FetchTopic { name: text(topic), id: TopicId::ZERO, partitions: vec![partition] }];
-        let fetch = Fetch { group: text(GROUP), topics: Some(topics), require_stable: true };
+        let fetch = Fetch {
+            group: text(GROUP),
+            member_id: None,
+            member_epoch: -1,
+            topics: Some(topics),
+            require_stable: true,
+        };
         match self.ask(Command::Fetch(fetch)) {
-            Answer::Fetch(mut topics) => topics.remove(0).partitions.remove(0),
+            Answer::Fetch(Ok(mut topics)) => topics.remove(0).partitions.remove(0),
             other => panic!("not a fetch: {other:?}"),
         }
     }

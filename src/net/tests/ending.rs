@@ -218,7 +218,13 @@ async fn a_connection_in_hand_is_small() {
         stream.local_address().unwrap(),
     );
     let slot = world.service.limits.admit(world.address.ip(), &world.listener()).await.unwrap();
-    let life = Life::<Fake>::new(world.service.clone(), stream, connection, (slot, world.listener())).run();
+    let life = Life::<Fake>::new(
+        world.service.clone(),
+        (stream, Duration::ZERO),
+        connection,
+        (slot, world.listener()),
+    )
+    .run();
     let size = std::mem::size_of_val(&life);
     assert!(size <= 4096, "an idle connection's task has {size} bytes");
 }

@@ -112,7 +112,7 @@ pub fn encode(header: &RequestHeader, answer: &Answer) -> Result<Response, Error
         writer.no_tags();
     }
     if version >= 1 {
-        writer.i32(answer.throttle_time_ms);
+        writer.throttle(answer.throttle_time_ms);
     }
     let mut tags = Vec::new();
     let supported = answer.supported_features.iter().filter(|feature| version >= 4 || feature.min > 0);

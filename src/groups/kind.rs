@@ -1,0 +1,137 @@
+//! The kinds of groups: one id has one kind at a time. What all kinds have in common is asked here.
+
+use crate::base::ErrorCode;
+use crate::groups::classic::group::Group as ClassicGroup;
+use crate::groups::classic::group::State as ClassicState;
+use crate::groups::classic::requests;
+use crate::groups::command::Commit;
+use crate::groups::command::Fetch;
+use crate::groups::consumer::commits;
+use crate::groups::consumer::group::Group as ConsumerGroup;
+use crate::groups::consumer::group::PROTOCOL_TYPE;
+use crate::groups::consumer::group::State as ConsumerState;
+use crate::groups::record::Record;
+use std::sync::Arc;
+
+/// A group of some kind.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// Its members agree on an assignment among themselves; also a group that only keeps offsets.
+    Classic(Arc<ClassicGroup>),
+    /// The coordinator assigns (KIP-848).
+    Consumer(Arc<ConsumerGroup>),
+}
+
+impl From<ClassicGroup> for Kind {
+    fn from(group: ClassicGroup) -> Kind {
+        Kind::Classic(Arc::new(group))
+    }
+}
+
+impl From<ConsumerGroup> for Kind {
+    fn from(group: ConsumerGroup) -> Kind {
+        Kind::Consumer(Arc::new(group))
+    }
+}
+
+impl Kind {
+    /// The group's id.
+    pub(crate) fn id(&self) -> &Arc<str> {
+        match self {
+            Kind::Classic(group) => &group.id,
+            Kind::Consumer(group) => &group.id,
+        }
+    }
+
+    /// Kafka's name of the kind (`Group.GroupType`).
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Kind::Classic(_) => "classic",
+            Kind::Consumer(_) => "consumer",
+        }
+    }
+
+    /// Kafka's name of the state the group is in.
+    pub(crate) fn state_name(&self) -> &'static str {
+        match self {
+            Kind::Classic(group) => group.state.name(),
+            Kind::Consumer(group) => group.state().name(),
+        }
+    }
+
+    /// What its members speak; empty for a group that only keeps offsets.
+    pub(crate) fn protocol_type(&self) -> Arc<str> {
+        match self {
+            Kind::Classic(group) => group.protocol_type.clone().unwrap_or_else(|| Arc::from("")),
+            Kind::Consumer(_) => Arc::from(PROTOCOL_TYPE),
+        }
+    }
+
+    /// Whether it has no members.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Kind::Classic(group) => group.state == ClassicState::Empty,
+            Kind::Consumer(group) => group.state() == ConsumerState::Empty,
+        }
+    }
+
+    /// Whether a member reads this topic, as far as is known.
+    pub(crate) fn is_subscribed(&self, topic: &str) -> bool {
+        match self {
+            Kind::Classic(group) => group.is_subscribed(topic),
+            Kind::Consumer(group) => group.is_subscribed(topic),
+        }
+    }
+
+    /// The memory it takes, about.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Kind::Classic(group) => group.bytes(),
+            Kind::Consumer(group) => group.bytes(),
+        }
+    }
+
+    /// Whether this commit may be stored, and for a partition of which epoch it may be.
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub(crate) fn validate_commit(&self, request: &Commit) -> Result<(), ErrorCode> {
+        match self {
+            Kind::Classic(group) => requests::validate_commit(group, request),
+            Kind::Consumer(group) => commits::validate_commit(group, request),
+        }
+    }
+
+    /// Whether whoever asks may read the offsets.
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub(crate) fn validate_fetch(&self, request: &Fetch) -> Result<(), ErrorCode> {
+        match self {
+            // Members of other kinds read like anybody.
+            Kind::Classic(_) => Ok(()),
+            Kind::Consumer(group) => commits::validate_fetch(group, request),
+        }
+    }
+
+    /// Whether offsets of topics that nobody reads may be deleted.
+    ///
+    /// # Errors
+    /// NON_EMPTY_GROUP: its members may read anything.
+    pub(crate) fn validate_delete_offsets(&self) -> Result<(), ErrorCode> {
+        match self {
+            Kind::Classic(group) if group.state != ClassicState::Empty && !group.is_consumer() => {
+                Err(ErrorCode::NonEmptyGroup)
+            }
+            Kind::Classic(_) | Kind::Consumer(_) => Ok(()),
+        }
+    }
+
+    /// The records that delete all that the log has of the group, its offsets excepted.
+    pub(crate) fn tombstones(&self) -> Vec<Record> {
+        match self {
+            Kind::Classic(group) => vec![Record::Group(group.id.clone(), None)],
+            Kind::Consumer(group) => group.tombstones().into_iter().map(Record::Consumer).collect(),
+        }
+    }
+}
