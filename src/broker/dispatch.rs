@@ -129,6 +129,20 @@ fn handler(key: i16) -> Option<Handler> {
         versions::LIST_TRANSACTIONS => {
             Handler::Waiting(|b, c, body| Box::pin(txn::list_transactions::handle(b, c, body)))
         }
+        versions::UPDATE_FEATURES => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::update_features::handle(b, c, body)))
+        }
+        versions::ELECT_LEADERS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::elect_leaders::handle(b, c, body)))
+        }
+        versions::ALTER_PARTITION_REASSIGNMENTS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::alter_partition_reassignments::handle(b, c, body)))
+        }
+        versions::UNREGISTER_BROKER => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::unregister_broker::handle(b, c, body)))
+        }
+        versions::DESCRIBE_QUORUM => Handler::Now(meta::describe_quorum::handle),
+        versions::DESCRIBE_USER_SCRAM_CREDENTIALS => Handler::Now(admin::describe_scram::handle),
         versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),
         versions::ALTER_CLIENT_QUOTAS => {
             Handler::Waiting(|b, c, body| Box::pin(admin::client_quotas::alter(b, c, body)))

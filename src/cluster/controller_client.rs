@@ -7,11 +7,16 @@ use super::controller::command::AlterQuotas;
 use super::controller::command::ConfigAlteration;
 use super::controller::command::CreatePartitions;
 use super::controller::command::CreateTopics;
+use super::controller::command::ElectLeaders;
+use super::controller::command::ElectionResult;
 use super::controller::command::Permit;
 use super::controller::command::ProducerIds;
+use super::controller::command::ReassignmentResult;
+use super::controller::command::Reassignments;
 use super::controller::command::TopicCreation;
 use super::controller::command::TopicDeletion;
 use super::controller::command::TopicToDelete;
+use super::controller::command::UpdateFeatures;
 use super::controller::quotas;
 use super::controller::turn::Applied;
 use super::controller::turn::Command;
@@ -102,6 +107,38 @@ impl ControllerClient {
         command: AlterConfigs,
     ) -> Result<Applied<Vec<ConfigAlteration>>, Error> {
         self.call(|reply| Command::AlterConfigs(command, reply)).await
+    }
+
+    /// Changes levels of features, all or none.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] when one of them cannot be.
+    pub async fn update_features(&self, command: UpdateFeatures) -> Result<Applied<()>, Error> {
+        self.call(|reply| Command::UpdateFeatures(command, reply)).await
+    }
+
+    /// Elects leaders; each partition has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn elect_leaders(&self, command: ElectLeaders) -> Result<Applied<Vec<ElectionResult>>, Error> {
+        self.call(|reply| Command::ElectLeaders(command, reply)).await
+    }
+
+    /// Moves partitions to other brokers; each partition has a result of its own.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`].
+    pub async fn reassign(&self, command: Reassignments) -> Result<Applied<Vec<ReassignmentResult>>, Error> {
+        self.call(|reply| Command::Reassign(command, reply)).await
+    }
+
+    /// Takes a broker that is gone out of the cluster.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] for a broker that is not registered, or runs.
+    pub async fn unregister_broker(&self, broker: BrokerId) -> Result<Applied<()>, Error> {
+        self.call(|reply| Command::UnregisterBroker(broker, reply)).await
     }
 
     /// A block of producer ids that nobody else gets.

@@ -120,6 +120,12 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::INCREMENTAL_ALTER_CONFIGS => INCREMENTAL_ALTER_CONFIGS,
         versions::LIST_PARTITION_REASSIGNMENTS => LIST_PARTITION_REASSIGNMENTS,
         versions::OFFSET_DELETE => OFFSET_DELETE,
+        versions::ELECT_LEADERS => ELECT_LEADERS,
+        versions::ALTER_PARTITION_REASSIGNMENTS => ALTER_PARTITION_REASSIGNMENTS,
+        versions::DESCRIBE_USER_SCRAM_CREDENTIALS => DESCRIBE_USER_SCRAM_CREDENTIALS,
+        versions::DESCRIBE_QUORUM => DESCRIBE_QUORUM,
+        versions::UPDATE_FEATURES => UPDATE_FEATURES,
+        versions::UNREGISTER_BROKER => UNREGISTER_BROKER,
         versions::DESCRIBE_CLIENT_QUOTAS => DESCRIBE_CLIENT_QUOTAS,
         versions::ALTER_CLIENT_QUOTAS => ALTER_CLIENT_QUOTAS,
         versions::DESCRIBE_CLUSTER => DESCRIBE_CLUSTER,
@@ -524,6 +530,62 @@ const OFFSET_DELETE: &[Field] = &[
         ]),
     ),
 ];
+
+const ELECT_LEADERS: &[Field] = &[
+    fixed("ElectionType", 1, 1),
+    list("TopicPartitions", 0, &Kind::Struct(&[text("Topic", 0), list("Partitions", 0, &Kind::Fixed(4))]))
+        .nullable(0),
+    fixed("TimeoutMs", 0, 4),
+];
+
+const ALTER_PARTITION_REASSIGNMENTS: &[Field] = &[
+    fixed("TimeoutMs", 0, 4),
+    fixed("AllowReplicationFactorChange", 1, 1),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("Name", 0),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("PartitionIndex", 0, 4),
+                    list("Replicas", 0, &Kind::Fixed(4)).nullable(0),
+                ]),
+            ),
+        ]),
+    ),
+];
+
+const DESCRIBE_USER_SCRAM_CREDENTIALS: &[Field] =
+    &[list("Users", 0, &Kind::Struct(&[text("Name", 0)])).nullable(0)];
+
+const DESCRIBE_QUORUM: &[Field] = &[list(
+    "Topics",
+    0,
+    &Kind::Struct(&[
+        text("TopicName", 0),
+        list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4)])),
+    ]),
+)];
+
+const UPDATE_FEATURES: &[Field] = &[
+    fixed("timeoutMs", 0, 4),
+    list(
+        "FeatureUpdates",
+        0,
+        &Kind::Struct(&[
+            text("Feature", 0),
+            fixed("MaxVersionLevel", 0, 2),
+            fixed("AllowDowngrade", 0, 1).until(0),
+            fixed("UpgradeType", 1, 1),
+        ]),
+    ),
+    fixed("ValidateOnly", 1, 1),
+];
+
+const UNREGISTER_BROKER: &[Field] = &[fixed("BrokerId", 0, 4)];
 
 const DESCRIBE_CLIENT_QUOTAS: &[Field] = &[
     list(

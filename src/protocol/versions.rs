@@ -88,8 +88,12 @@ pub const DESCRIBE_LOG_DIRS: i16 = 35;
 pub const CREATE_PARTITIONS: i16 = 37;
 /// Key of DeleteGroups.
 pub const DELETE_GROUPS: i16 = 42;
+/// Key of ElectLeaders.
+pub const ELECT_LEADERS: i16 = 43;
 /// Key of IncrementalAlterConfigs.
 pub const INCREMENTAL_ALTER_CONFIGS: i16 = 44;
+/// Key of AlterPartitionReassignments.
+pub const ALTER_PARTITION_REASSIGNMENTS: i16 = 45;
 /// Key of ListPartitionReassignments.
 pub const LIST_PARTITION_REASSIGNMENTS: i16 = 46;
 /// Key of OffsetDelete.
@@ -98,10 +102,18 @@ pub const OFFSET_DELETE: i16 = 47;
 pub const DESCRIBE_CLIENT_QUOTAS: i16 = 48;
 /// Key of AlterClientQuotas.
 pub const ALTER_CLIENT_QUOTAS: i16 = 49;
+/// Key of DescribeUserScramCredentials.
+pub const DESCRIBE_USER_SCRAM_CREDENTIALS: i16 = 50;
+/// Key of DescribeQuorum.
+pub const DESCRIBE_QUORUM: i16 = 55;
+/// Key of UpdateFeatures.
+pub const UPDATE_FEATURES: i16 = 57;
 /// Key of DescribeCluster.
 pub const DESCRIBE_CLUSTER: i16 = 60;
 /// Key of DescribeProducers.
 pub const DESCRIBE_PRODUCERS: i16 = 61;
+/// Key of UnregisterBroker.
+pub const UNREGISTER_BROKER: i16 = 64;
 /// Key of DescribeTransactions.
 pub const DESCRIBE_TRANSACTIONS: i16 = 65;
 /// Key of ListTransactions.
@@ -195,13 +207,31 @@ static TABLE: &[Api] = &[
     row(DESCRIBE_LOG_DIRS, "DescribeLogDirs", (1, 5), 2, ""),
     row(CREATE_PARTITIONS, "CreatePartitions", (0, 3), 2, ""),
     row(DELETE_GROUPS, "DeleteGroups", (0, 3), 2, ""),
+    row(ELECT_LEADERS, "ElectLeaders", (0, 2), 2, ""),
     row(INCREMENTAL_ALTER_CONFIGS, "IncrementalAlterConfigs", (0, 1), 1, ""),
+    row(ALTER_PARTITION_REASSIGNMENTS, "AlterPartitionReassignments", (0, 1), 0, ""),
     row(LIST_PARTITION_REASSIGNMENTS, "ListPartitionReassignments", (0, 0), 0, ""),
     row(OFFSET_DELETE, "OffsetDelete", (0, 0), NEVER, ""),
     row(DESCRIBE_CLIENT_QUOTAS, "DescribeClientQuotas", (0, 1), 1, ""),
     row(ALTER_CLIENT_QUOTAS, "AlterClientQuotas", (0, 1), 1, ""),
+    row(
+        DESCRIBE_USER_SCRAM_CREDENTIALS,
+        "DescribeUserScramCredentials",
+        (0, 0),
+        0,
+        "What a folder of Apache Kafka's holds; nothing uses it yet.",
+    ),
+    row(DESCRIBE_QUORUM, "DescribeQuorum", (0, 2), 0, "This node is the whole quorum."),
+    row(UPDATE_FEATURES, "UpdateFeatures", (0, 2), 0, ""),
     row(DESCRIBE_CLUSTER, "DescribeCluster", (0, 2), 0, ""),
     row(DESCRIBE_PRODUCERS, "DescribeProducers", (0, 0), 0, ""),
+    row(
+        UNREGISTER_BROKER,
+        "UnregisterBroker",
+        (0, 0),
+        0,
+        "The broker that answers is refused: it is the whole cluster.",
+    ),
     row(DESCRIBE_TRANSACTIONS, "DescribeTransactions", (0, 0), 0, ""),
     row(
         LIST_TRANSACTIONS,

@@ -2,14 +2,19 @@
 
 pub(super) mod acls;
 pub(super) mod alter_configs;
+pub(super) mod alter_partition_reassignments;
 pub(super) mod client_quotas;
 pub(super) mod create_partitions;
 pub(super) mod create_topics;
 pub(super) mod delete_topics;
 pub(super) mod describe_configs;
 pub(super) mod describe_log_dirs;
+pub(super) mod describe_scram;
+pub(super) mod elect_leaders;
 pub(super) mod list_config_resources;
 pub(super) mod list_partition_reassignments;
+pub(super) mod unregister_broker;
+pub(super) mod update_features;
 
 use crate::base::ErrorCode;
 use crate::base::Offset;

@@ -1,6 +1,7 @@
 //! A whole broker without sockets: requests as the protocol crate encodes them, answers as it decodes them.
 
 mod admin;
+mod cluster;
 mod data;
 mod log_dirs;
 mod meta;

@@ -11,6 +11,7 @@ use crate::cluster::records::BrokerRegistrationChangeRecord;
 use crate::cluster::records::METADATA_VERSION_LATEST;
 use crate::cluster::records::Record;
 use crate::cluster::records::RegisterBrokerRecord;
+use crate::cluster::records::UnregisterBrokerRecord;
 
 /// Checks that a broker speaks for its current registration.
 ///
@@ -104,6 +105,25 @@ pub fn fence(image: &Image, id: BrokerId, epoch: i64) -> Result<Outcome<()>, Ref
     Ok(Outcome { records: vec![change.into()], response: () })
 }
 
+/// Takes a broker that is gone for good out of the cluster.
+///
+/// # Errors
+/// `BROKER_ID_NOT_REGISTERED`; `INVALID_REQUEST` for the broker that is the whole cluster (Kafka would take it out and
+/// be without any broker until it is started again).
+pub fn unregister(image: &Image, own: BrokerId, id: BrokerId) -> Result<Outcome<()>, Refusal> {
+    let Some(broker) = image.broker(id) else {
+        let message = format!("Broker ID {id} is not currently registered");
+        return Err(Refusal::new(ErrorCode::BrokerIdNotRegistered, message));
+    };
+    if id == own {
+        let message = format!("Broker {id} is running and cannot be unregistered.");
+        return Err(Refusal::new(ErrorCode::InvalidRequest, message));
+    }
+    let mut records = partitions::on_unregister(image, id);
+    records.push(UnregisterBrokerRecord { broker_id: id, broker_epoch: broker.epoch }.into());
+    Ok(Outcome { records, response: () })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +159,27 @@ mod tests {
             image.apply(&record).unwrap();
         }
         assert!(image.is_active(BrokerId(1)));
+    }
+
+    #[test]
+    fn a_broker_that_is_gone_leaves_its_partitions_to_others() {
+        use crate::base::PartitionIndex;
+        use crate::cluster::controller::partitions::tests;
+        let mut image = tests::image_of(|partition| {
+            partition.leader = BrokerId(2);
+            partition.isr = vec![BrokerId(1), BrokerId(2)];
+        });
+        let code =
+            |image: &Image, id| unregister(image, BrokerId(1), BrokerId(id)).map_err(|refusal| refusal.code);
+        assert_eq!(code(&image, 2), Err(ErrorCode::BrokerIdNotRegistered));
+        tests::register(&mut image, BrokerId(1));
+        tests::register(&mut image, BrokerId(2));
+        assert_eq!(code(&image, 1), Err(ErrorCode::InvalidRequest));
+        for record in code(&image, 2).unwrap().records {
+            image.apply(&record).unwrap();
+        }
+        assert!(image.broker(BrokerId(2)).is_none());
+        let partition = image.partition("t", PartitionIndex(0)).unwrap();
+        assert_eq!((partition.leader, partition.isr.as_slice()), (BrokerId(1), [BrokerId(1)].as_slice()));
     }
 }

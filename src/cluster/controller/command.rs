@@ -172,6 +172,70 @@ pub struct QuotaAlteration {
     pub changes: Vec<(String, Option<f64>)>,
 }
 
+/// Levels of features to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UpdateFeatures {
+    /// The features, as asked.
+    pub updates: Vec<FeatureUpdate>,
+    /// Whether only to answer what would happen.
+    pub validate_only: bool,
+}
+
+/// A feature's level to change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FeatureUpdate {
+    /// The feature.
+    pub name: String,
+    /// Its new level; 0 for none.
+    pub level: i16,
+    /// What may be done, as Kafka's number; see [`super::features::Upgrade`].
+    pub upgrade: i8,
+}
+
+/// Which replica shall lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Election {
+    /// The first one, where it is in sync.
+    Preferred,
+    /// Any, where there is no leader; even one that may lack records.
+    Unclean,
+}
+
+/// Leaders to elect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ElectLeaders {
+    /// Which replicas.
+    pub election: Election,
+    /// The partitions; `None` for all.
+    pub partitions: Option<Vec<(String, PartitionIndex)>>,
+}
+
+/// What became of one partition's election.
+pub type ElectionResult = (String, PartitionIndex, Result<(), Refusal>);
+
+/// Partitions to move to other brokers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reassignments {
+    /// The partitions, as asked.
+    pub reassignments: Vec<Reassignment>,
+    /// Whether a partition may get another number of replicas.
+    pub allow_factor_change: bool,
+}
+
+/// A partition to move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reassignment {
+    /// Its topic.
+    pub topic: String,
+    /// Its number.
+    pub partition: PartitionIndex,
+    /// Where it shall be; `None` takes back a move that goes on.
+    pub replicas: Option<Vec<BrokerId>>,
+}
+
+/// What became of one partition's move.
+pub type ReassignmentResult = (String, PartitionIndex, Result<(), Refusal>);
+
 /// A broker that announces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterBroker {

@@ -66,6 +66,14 @@ pub fn check_topic(situation: &Situation<'_>, configs: &Settings) -> Result<(), 
     }
 }
 
+/// Whether a topic lets a replica lead that may lack records.
+pub(super) fn unclean_election(situation: &Situation<'_>, topic: &str) -> bool {
+    let own = situation.image.topic_configs(topic);
+    let entries = effective::topic_entries(situation.config, situation.image, own);
+    let entry = entries.iter().find(|entry| entry.name == "unclean.leader.election.enable");
+    entry.is_some_and(|entry| entry.value.as_deref() == Some("true"))
+}
+
 pub(super) fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(ErrorCode::InvalidRequest, message)
 }

@@ -214,6 +214,43 @@ fn directory(image: &Image, id: BrokerId) -> Uuid {
     }
 }
 
+/// Where a broker has, or will have, its replica of a partition.
+pub(super) fn directory_of(image: &Image, partition: &Partition, id: BrokerId) -> Uuid {
+    let place = partition.replicas.iter().position(|replica| *replica == id);
+    let known = place.and_then(|place| partition.directories.get(place)).copied();
+    known.unwrap_or_else(|| directory(image, id))
+}
+
+/// Whether a replica may lead: its broker is active, and so is the directory it lies in.
+pub(super) fn is_usable(image: &Image, partition: &Partition, id: BrokerId) -> bool {
+    let directory = directory_of(image, partition, id);
+    let online = |broker: &Arc<crate::cluster::image::Broker>| {
+        directory == UNASSIGNED || broker.log_dirs.is_empty() || broker.log_dirs.contains(&directory)
+    };
+    image.is_active(id) && image.broker(id).is_some_and(online)
+}
+
+/// What becomes of partitions when a broker is taken out of the cluster: others lead, as far as they are in sync.
+pub(super) fn on_unregister(image: &Image, id: BrokerId) -> Vec<Record> {
+    let mut records = Vec::new();
+    for topic in image.topics() {
+        for partition in topic.partitions.iter().filter(|partition| partition.isr.contains(&id)) {
+            let mut change = PartitionChangeRecord::new(topic.id, partition.index);
+            let isr: Vec<BrokerId> = partition.isr.iter().copied().filter(|other| *other != id).collect();
+            if partition.leader == id {
+                let able = |other: &&BrokerId| isr.contains(other) && is_usable(image, partition, **other);
+                change.leader = partition.replicas.iter().find(able).copied().unwrap_or(BrokerId::NONE);
+            }
+            // The last one in sync is remembered: only it has all records.
+            change.isr = (!isr.is_empty()).then_some(isr);
+            if change.isr.is_some() || partition.leader == id {
+                records.push(change.into());
+            }
+        }
+    }
+    records
+}
+
 /// Leaders that change when a broker may lead again.
 pub(super) fn on_unfence(image: &Image, id: BrokerId, unclean: bool) -> Vec<Record> {
     let mut records = Vec::new();
@@ -260,13 +297,33 @@ fn lead_again(
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::cluster::records::RegisterBrokerRecord;
     use crate::cluster::records::TopicRecord;
 
     const ME: BrokerId = BrokerId(1);
 
-    fn image(change: impl Fn(&mut Partition)) -> Image {
+    /// Makes a broker active.
+    pub(in crate::cluster::controller) fn register(image: &mut Image, id: BrokerId) {
+        let record = RegisterBrokerRecord {
+            broker_id: id,
+            is_migrating_zk_broker: false,
+            incarnation_id: Uuid::from_u128(1),
+            broker_epoch: 1,
+            end_points: Vec::new(),
+            features: Vec::new(),
+            rack: None,
+            fenced: false,
+            in_controlled_shutdown: false,
+            log_dirs: Vec::new(),
+            cordoned_log_dirs: None,
+        };
+        image.apply(&record.into()).unwrap();
+    }
+
+    /// Topic `t` with one partition on brokers 1 and 2.
+    pub(in crate::cluster::controller) fn image_of(change: impl Fn(&mut Partition)) -> Image {
         let mut image = Image::empty("c");
         let topic_id = crate::base::TopicId::METADATA;
         image.apply(&TopicRecord { name: "t".to_owned(), topic_id }.into()).unwrap();
@@ -294,7 +351,7 @@ mod tests {
         unclean: bool,
         change: impl Fn(&mut Partition),
     ) -> (i32, i32, Vec<BrokerId>, usize, usize, bool) {
-        let mut image = image(change);
+        let mut image = image_of(change);
         for record in on_unfence(&image, ME, unclean) {
             image.apply(&record).unwrap();
         }

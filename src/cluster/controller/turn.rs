@@ -4,20 +4,29 @@
 use super::Outcome;
 use super::Refusal;
 use super::Situation;
+use super::brokers;
 use super::command::AlterConfigs;
 use super::command::AlterQuotas;
 use super::command::ConfigAlteration;
 use super::command::CreatePartitions;
 use super::command::CreateTopics;
+use super::command::ElectLeaders;
+use super::command::ElectionResult;
 use super::command::Permit;
 use super::command::ProducerIds;
+use super::command::ReassignmentResult;
+use super::command::Reassignments;
 use super::command::TopicCreation;
 use super::command::TopicDeletion;
 use super::command::TopicToDelete;
+use super::command::UpdateFeatures;
 use super::configs;
+use super::elections;
+use super::features;
 use super::partitions;
 use super::producer_ids;
 use super::quotas;
+use super::reassign;
 use super::topics;
 use crate::base::BrokerId;
 use crate::base::Offset;
@@ -47,6 +56,10 @@ pub(crate) enum Command {
     CreatePartitions(CreatePartitions, Option<Permit>, Reply<Vec<(String, Result<(), Refusal>)>>),
     AlterQuotas(AlterQuotas, Reply<quotas::Results>),
     AlterConfigs(AlterConfigs, Reply<Vec<ConfigAlteration>>),
+    UpdateFeatures(UpdateFeatures, Reply<()>),
+    ElectLeaders(ElectLeaders, Reply<Vec<ElectionResult>>),
+    Reassign(Reassignments, Reply<Vec<ReassignmentResult>>),
+    UnregisterBroker(BrokerId, Reply<()>),
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
 }
 
@@ -94,6 +107,22 @@ impl Turn {
             Command::AlterQuotas(command, reply) => {
                 let outcome = quotas::alter_quotas(&self.draft, &command);
                 self.keep(Ok(outcome), reply);
+            }
+            Command::UpdateFeatures(command, reply) => {
+                let decided = features::update(&self.draft, config.node_id, &command);
+                self.keep(decided, reply);
+            }
+            Command::ElectLeaders(command, reply) => {
+                let outcome = elections::elect_leaders(&self.draft, &command);
+                self.keep(Ok(outcome), reply);
+            }
+            Command::Reassign(command, reply) => {
+                let outcome = reassign::reassign(&situation, &command);
+                self.keep(Ok(outcome), reply);
+            }
+            Command::UnregisterBroker(broker, reply) => {
+                let decided = brokers::unregister(&self.draft, config.node_id, broker);
+                self.keep(decided, reply);
             }
             Command::AllocateProducerIds { broker, reply } => {
                 let epoch = self.draft.broker(broker).map_or(-1, |broker| broker.epoch);
