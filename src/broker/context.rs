@@ -1,5 +1,6 @@
 //! Who asks, on which connection, and what becomes of the request.
 
+use super::telemetry::Tie;
 use crate::base::Instant;
 use crate::config::SecurityProtocol;
 use crate::protocol::RequestHeader;
@@ -17,6 +18,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
+use uuid::Uuid;
 
 /// A client's connection, as far as handlers care.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub struct Connection {
     held: Mutex<Vec<Arc<Partition>>>,
     /// Until when nothing is taken from it; 0 for no such time.
     muted_until: AtomicU64,
+    /// The client instance that pushes figures by it; forgotten with it.
+    tie: Mutex<Option<(Uuid, Tie)>>,
 }
 
 /// What a client says it is (KIP-511); checked for form, not for truth.
@@ -52,6 +56,17 @@ impl Connection {
             software: OnceLock::new(),
             held: Mutex::default(),
             muted_until: AtomicU64::new(0),
+            tie: Mutex::new(None),
+        }
+    }
+
+    /// Ties a client instance's figures to this connection, in place of another one's.
+    pub(super) fn tie(&self, instance: Uuid, tie: impl FnOnce() -> Tie) {
+        let mut tied = self.tie.lock();
+        if tied.as_ref().is_none_or(|(known, _)| *known != instance) {
+            let before = tied.replace((instance, tie()));
+            drop(tied);
+            drop(before);
         }
     }
 

@@ -11,6 +11,7 @@ use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
+use crate::broker::telemetry;
 use crate::broker::throttling::Account;
 use crate::broker::txn;
 use crate::metrics;
@@ -141,6 +142,8 @@ fn handler(key: i16) -> Option<Handler> {
         versions::UNREGISTER_BROKER => {
             Handler::Waiting(|b, c, body| Box::pin(admin::unregister_broker::handle(b, c, body)))
         }
+        versions::GET_TELEMETRY_SUBSCRIPTIONS => Handler::Now(telemetry::get_subscriptions::handle),
+        versions::PUSH_TELEMETRY => Handler::Now(telemetry::push::handle),
         versions::DESCRIBE_QUORUM => Handler::Now(meta::describe_quorum::handle),
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => Handler::Now(admin::describe_scram::handle),
         versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),

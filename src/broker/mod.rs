@@ -11,6 +11,7 @@ mod dispatch;
 pub mod errors;
 mod group;
 mod meta;
+mod telemetry;
 #[cfg(test)]
 pub(crate) mod testing;
 mod throttling;
@@ -24,6 +25,7 @@ pub use context::Context;
 pub use context::Reply;
 pub use data::FetchSessions;
 pub use errors::Refused;
+pub use telemetry::Telemetry;
 pub use txn::Marking;
 
 use crate::cluster::ControllerClient;
@@ -58,6 +60,8 @@ pub struct Broker {
     pub transactions: transactions::Service,
     /// How fast clients may be.
     pub quotas: Quotas,
+    /// What clients push about themselves.
+    pub telemetry: Telemetry,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

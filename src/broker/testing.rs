@@ -2,6 +2,7 @@
 
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
+use crate::broker::Telemetry;
 use crate::cluster::ControllerClient;
 use crate::cluster::Image;
 use crate::cluster::Publisher;
@@ -31,6 +32,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
     let transactions = txn::Service::new(&config, publisher.clone(), controller.clone(), clock.clone());
     Arc::new(Broker {
         groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
+        telemetry: Telemetry::new(&config.telemetry, Registry::new().clients(), clock.clone()),
         quotas: Quotas::new(&config.quotas, clock.clone()),
         config,
         clock,

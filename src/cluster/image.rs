@@ -177,7 +177,8 @@ impl Image {
         Arc::ptr_eq(&self.topics, &other.topics)
     }
 
-    pub(super) fn same_configs(&self, other: &Image) -> bool {
+    /// Whether no setting changed between the two.
+    pub fn same_configs(&self, other: &Image) -> bool {
         Arc::ptr_eq(&self.configs, &other.configs)
     }
 }

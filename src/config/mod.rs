@@ -22,6 +22,6 @@ pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
 pub use load::{LoadError, Loaded, Sources, load};
 pub use server::{
     AdminSettings, CleanerSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings,
-    OffsetsSettings, QuotaSettings, ServerConfig, StorageSettings, TopicSettings,
+    OffsetsSettings, QuotaSettings, ServerConfig, StorageSettings, TelemetrySettings, TopicSettings,
 };
 pub use topic::{Cleanup, Compression, ThrottledReplicas, TimestampType, TopicConfig};

@@ -60,6 +60,8 @@ pub struct ServerConfig {
     pub admin: AdminSettings,
     /// How the rates of clients are measured.
     pub quotas: QuotaSettings,
+    /// What clients may push about themselves.
+    pub telemetry: TelemetrySettings,
     values: Values,
     host_name: String,
     /// Files that the process may open, once known.
@@ -278,6 +280,15 @@ pub struct QuotaSettings {
     pub mutation_window_seconds: i32,
 }
 
+/// What clients may push about themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TelemetrySettings {
+    /// `telemetry.max.bytes`: the largest push.
+    pub bytes_max: i32,
+    /// `dohle.client.metrics.series.max`: figures of all clients that are kept.
+    pub series_max: i32,
+}
+
 /// Files that are neither connections nor open segments: locks, the metadata log, listeners, indexes being written.
 const OTHER_FILES: i32 = 256;
 
@@ -312,6 +323,10 @@ impl ServerConfig {
             metadata: metadata_settings(&values),
             admin: admin_settings(&values)?,
             quotas: quota_settings(&values),
+            telemetry: TelemetrySettings {
+                bytes_max: values.int("telemetry.max.bytes"),
+                series_max: values.int("dohle.client.metrics.series.max"),
+            },
             values,
             host_name: host_name.to_owned(),
             open_files_limit: None,

@@ -8,6 +8,7 @@
 
 mod broker;
 mod cleaner;
+mod clients;
 mod cluster;
 mod definition;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod topics;
 
 pub use broker::{Broker, Request, Sessions};
 pub use cleaner::Cleaner;
+pub use clients::{Clients, Figure};
 pub use cluster::Cluster;
 pub use definition::{Definition, Kind};
 pub use groups::Groups;

@@ -2,6 +2,7 @@
 
 use crate::metrics::broker;
 use crate::metrics::broker::Broker;
+use crate::metrics::clients::Clients;
 use crate::metrics::cluster;
 use crate::metrics::definition::Definition;
 use crate::metrics::definition::Kind;
@@ -33,6 +34,7 @@ struct Shared {
     log: Log,
     broker: Broker,
     topics: Topics,
+    clients: Clients,
     replicas: replica::Shown,
     cluster: cluster::Shown,
     groups: groups::Shown,
@@ -64,6 +66,7 @@ impl Registry {
         let mut collectors = Collectors { registry: prometheus::Registry::new(), definitions: Vec::new() };
         let topics = Topics::new(&mut collectors);
         let broker = Broker::new(&mut collectors);
+        let clients = Clients::new(&mut collectors);
         let net = Net::new(&mut collectors);
         let replicas = replica::Shown::new(&mut collectors);
         let log = Log::new(&mut collectors);
@@ -71,8 +74,19 @@ impl Registry {
         let cluster = cluster::Shown::new(&mut collectors);
         let process = process::Shown::new(&mut collectors);
         let Collectors { registry, definitions } = collectors;
-        let shared =
-            Shared { registry, definitions, net, log, broker, topics, replicas, cluster, groups, process };
+        let shared = Shared {
+            registry,
+            definitions,
+            net,
+            log,
+            broker,
+            topics,
+            clients,
+            replicas,
+            cluster,
+            groups,
+            process,
+        };
         Registry { shared: Arc::new(shared) }
     }
 
@@ -89,6 +103,11 @@ impl Registry {
     /// The measurements of requests.
     pub fn broker(&self) -> Broker {
         self.shared.broker.clone()
+    }
+
+    /// What clients push about themselves.
+    pub fn clients(&self) -> Clients {
+        self.shared.clients.clone()
     }
 
     /// The measurements of topics.
@@ -112,6 +131,7 @@ impl Registry {
         page.extend(self.shared.registry.gather());
         self.shared.topics.show(&mut page, observed.partitions_max);
         self.shared.broker.show(&mut page, observed.sessions);
+        self.shared.clients.show(&mut page);
         self.shared.log.show(&mut page, &observed.directories);
         if let Some(replicas) = &observed.replicas {
             self.shared.replicas.show(&mut page, replicas, observed.partitions_max);

@@ -13,6 +13,7 @@ pub mod fetch;
 pub mod frame;
 pub mod guard;
 pub mod header;
+pub mod otlp;
 pub mod produce;
 pub mod response;
 #[cfg(any(test, feature = "sim"))]

@@ -120,6 +120,8 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::INCREMENTAL_ALTER_CONFIGS => INCREMENTAL_ALTER_CONFIGS,
         versions::LIST_PARTITION_REASSIGNMENTS => LIST_PARTITION_REASSIGNMENTS,
         versions::OFFSET_DELETE => OFFSET_DELETE,
+        versions::GET_TELEMETRY_SUBSCRIPTIONS => GET_TELEMETRY_SUBSCRIPTIONS,
+        versions::PUSH_TELEMETRY => PUSH_TELEMETRY,
         versions::ELECT_LEADERS => ELECT_LEADERS,
         versions::ALTER_PARTITION_REASSIGNMENTS => ALTER_PARTITION_REASSIGNMENTS,
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => DESCRIBE_USER_SCRAM_CREDENTIALS,
@@ -529,6 +531,16 @@ const OFFSET_DELETE: &[Field] = &[
             list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4)])),
         ]),
     ),
+];
+
+const GET_TELEMETRY_SUBSCRIPTIONS: &[Field] = &[fixed("ClientInstanceId", 0, 16)];
+
+const PUSH_TELEMETRY: &[Field] = &[
+    fixed("ClientInstanceId", 0, 16),
+    fixed("SubscriptionId", 0, 4),
+    fixed("Terminating", 0, 1),
+    fixed("CompressionType", 0, 1),
+    blob("Metrics", 0),
 ];
 
 const ELECT_LEADERS: &[Field] = &[

@@ -118,6 +118,10 @@ pub const UNREGISTER_BROKER: i16 = 64;
 pub const DESCRIBE_TRANSACTIONS: i16 = 65;
 /// Key of ListTransactions.
 pub const LIST_TRANSACTIONS: i16 = 66;
+/// Key of GetTelemetrySubscriptions.
+pub const GET_TELEMETRY_SUBSCRIPTIONS: i16 = 71;
+/// Key of PushTelemetry.
+pub const PUSH_TELEMETRY: i16 = 72;
 /// Key of ListConfigResources.
 pub const LIST_CONFIG_RESOURCES: i16 = 74;
 /// Key of DescribeTopicPartitions.
@@ -239,6 +243,20 @@ static TABLE: &[Api] = &[
         (0, 2),
         0,
         "Patterns are those of Rust's `regex`, not of RE2/J.",
+    ),
+    row(
+        GET_TELEMETRY_SUBSCRIPTIONS,
+        "GetTelemetrySubscriptions",
+        (0, 0),
+        0,
+        "Subscriptions are set by `kafka-client-metrics.sh`; patterns are those of Rust's `regex`.",
+    ),
+    row(
+        PUSH_TELEMETRY,
+        "PushTelemetry",
+        (0, 0),
+        0,
+        "What comes is shown at `/metrics` as `dohle_client_metrics`.",
     ),
     row(LIST_CONFIG_RESOURCES, "ListConfigResources", (0, 1), 0, ""),
     row(DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", (0, 0), 0, ""),

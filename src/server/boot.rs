@@ -6,6 +6,7 @@ use crate::base::BrokerId;
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
 use crate::broker::Marking;
+use crate::broker::Telemetry;
 use crate::cluster::Local;
 use crate::cluster::Opening;
 use crate::cluster::Publisher;
@@ -176,6 +177,7 @@ async fn start_in(
         config: Arc::clone(&config),
         clock: clock.clone(),
         quotas,
+        telemetry: Telemetry::new(&config.telemetry, metrics.clients(), clock.clone()),
         publisher,
         controller: local.controller().clone(),
         groups: groups.clone(),

@@ -48,7 +48,10 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("crc_fast", &["src/record/", "src/log/"]),
     ("dashmap", &["src/replica/registry.rs", "src/coordinator/runtime.rs", "src/quota/"]),
     ("prometheus", &["src/metrics/"]),
-    ("regex", &["src/txn/", "src/groups/", "src/broker/txn/"]),
+    (
+        "regex",
+        &["src/txn/", "src/groups/", "src/broker/txn/", "src/broker/telemetry/", "src/cluster/controller/"],
+    ),
     ("java_properties", &["src/config/", "src/log/"]),
     ("serde_json", &["src/cluster/source/"]),
     ("openraft", &["src/cluster/source/quorum/"]),

@@ -9,6 +9,7 @@ mod quotas;
 
 use super::Broker;
 use super::FetchSessions;
+use super::Telemetry;
 use super::context::Answer;
 use super::context::Connection;
 use super::context::Reply;
@@ -43,7 +44,8 @@ use std::sync::Arc;
 /// A broker on a folder of its own.
 pub(super) struct Bench {
     pub(super) broker: Arc<Broker>,
-    connection: Arc<Connection>,
+    pub(super) connection: Arc<Connection>,
+    registry: Registry,
     shutdown: Shutdown,
     local: Local,
     dirs: Dirs,
@@ -102,8 +104,10 @@ impl Bench {
             txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
         let quotas = Quotas::new(&config.quotas, clock.clone());
         quotas.update(&publisher.current()).await;
+        let registry = Registry::new();
         let broker = Arc::new(Broker {
             quotas,
+            telemetry: Telemetry::new(&config.telemetry, registry.clients(), clock.clone()),
             groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
             config,
             clock,
@@ -112,11 +116,11 @@ impl Bench {
             replicas: replicas.await,
             fetch_sessions: FetchSessions::new(10),
             transactions,
-            metrics: Registry::new().broker(),
+            metrics: registry.broker(),
         });
         let peer = "127.0.0.1:5".parse().unwrap();
         let connection = Arc::new(Connection::new("PLAINTEXT", SecurityProtocol::Plaintext, peer));
-        Bench { broker, connection, shutdown, local, dirs, lines, folder }
+        Bench { broker, connection, registry, shutdown, local, dirs, lines, folder }
     }
 
     /// The same folder with a new process.
@@ -129,6 +133,11 @@ impl Bench {
         dirs.close(-1);
         drop(dirs);
         Bench::start(folder, lines).await
+    }
+
+    /// The measurements.
+    pub(super) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// Requests come in by this listener from now on.

@@ -124,7 +124,7 @@ fn the_place_of_the_pause_is_that_of_the_message_schemas() {
         for version in api.min..=most {
             let Some(at) = versions::throttle_offset(api.key, version) else { continue };
             // One millisecond, then fields of ones and zeros in any way that makes a whole answer with empty lists.
-            let shown = (0..24).filter_map(|ones| {
+            let shown = (0..50).filter_map(|ones| {
                 let mut bytes = vec![0u8; 64];
                 bytes[at + 3] = 1;
                 bytes[at + 4..at + 4 + ones].fill(1);

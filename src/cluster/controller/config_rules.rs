@@ -11,6 +11,7 @@ use crate::config::Definition;
 use crate::config::Mode;
 use crate::config::broker_key;
 use crate::config::listener_setting;
+use regex::Regex;
 
 /// Every name is one of `keys` and takes its value; `unknown` says how another name is refused.
 pub(super) fn check_values(
@@ -87,7 +88,10 @@ pub(super) fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
         )));
     }
     for pattern in wanted.get("match").map(String::as_str).unwrap_or_default().split(',') {
-        let known = pattern.split_once('=').is_some_and(|(name, _)| MATCHES.contains(&name.trim()));
+        let known = pattern.split_once('=').is_some_and(|(name, pattern)| {
+            let pattern = format!("^(?:{})$", pattern.trim());
+            MATCHES.contains(&name.trim()) && Regex::new(&pattern).is_ok()
+        });
         if !pattern.trim().is_empty() && !known {
             let message = format!("Illegal client matching pattern: {}", pattern.trim());
             return Err(Refusal::new(ErrorCode::InvalidConfig, message));

@@ -49,5 +49,6 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Length of a window of the rate limits of clients."),
     Definition::new(Kind::Int, "telemetry.max.bytes", Some("1048576"))
         .at_least(1)
+        .used()
         .doc("Largest report of client metrics (KIP-714)."),
 ];

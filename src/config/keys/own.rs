@@ -14,6 +14,10 @@ pub(super) const KEYS: &[Definition] = &[
          a free one, and an empty value turns them off. Nobody has to authenticate. When the default port is taken the \
          broker starts without them, with a warning; an address that was set must be free.",
     ),
+    Definition::new(Kind::Int, "dohle.client.metrics.series.max", Some("5000")).at_least(0).used().doc(
+        "How many figures that clients push about themselves (KIP-714) `/metrics` shows, of all clients together. Those \
+         beyond are dropped and counted.",
+    ),
     Definition::new(Kind::Long, "dohle.group.memory.max.bytes", Some("67108864")).at_least(1048576).used().doc(
         "How many bytes the members of all groups of this broker may take together: their ids, subscriptions and \
          assignments. Further members are told to try again later, and the log says so.",
