@@ -1,6 +1,6 @@
 """The rows, in the order of docs/benchmarks.md."""
 
-from bench.rows import clients, fetch, latency, memory, pair, produce, starting, synced
+from bench.rows import clients, compaction, fetch, latency, memory, pair, produce, starting, synced
 
 ROWS = {
     "P1": produce.large,
@@ -18,5 +18,6 @@ ROWS = {
     "P11": memory.idle_partitions,
     "P12": latency.beside_a_reader,
     "P13": memory.idle_connections,
+    "P16": compaction.run,
     "C": clients.run,
 }

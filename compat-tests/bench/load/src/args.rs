@@ -23,6 +23,8 @@ pub struct Args {
     pub records: usize,
     /// Bytes of a record's value.
     pub bytes: usize,
+    /// Each record sent has one of so many keys, by chance; 0 for no keys.
+    pub keys: u64,
     pub max_bytes: i32,
     pub wait_ms: i32,
     pub warm_seconds: f64,
@@ -50,6 +52,7 @@ impl Args {
             acks: 1,
             records: 1,
             bytes: 1024,
+            keys: 0,
             max_bytes: 1 << 20,
             wait_ms: 500,
             warm_seconds: 0.0,
@@ -87,6 +90,7 @@ impl Args {
             "--acks" => self.acks = if value == "all" { -1 } else { value.parse()? },
             "--records" => self.records = value.parse()?,
             "--bytes" => self.bytes = value.parse()?,
+            "--keys" => self.keys = value.parse()?,
             "--max-bytes" => self.max_bytes = value.parse()?,
             "--wait-ms" => self.wait_ms = value.parse()?,
             "--warm-seconds" => self.warm_seconds = value.parse()?,

@@ -1,5 +1,7 @@
 //! Record batches: built for sending, walked when received.
 
+use std::ops::Range;
+
 use crate::args::Result;
 use crate::bytes::{In, Out};
 
@@ -55,8 +57,8 @@ pub fn build(timestamp_ms: i64, rows: &[Row<'_>]) -> Vec<u8> {
     out.0
 }
 
-/// A batch of equal records whose values do not compress to nothing.
-pub fn plain(records: usize, bytes: usize) -> Vec<u8> {
+/// A batch of equal records whose values do not compress to nothing; with `keyed` each has a key, too.
+pub fn plain(records: usize, bytes: usize, keyed: bool) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
     let value: Vec<u8> = (0..bytes)
         .map(|_| {
@@ -66,8 +68,47 @@ pub fn plain(records: usize, bytes: usize) -> Vec<u8> {
             state as u8
         })
         .collect();
-    let rows: Vec<Row<'_>> = (0..records).map(|_| Row { key: None, value: &value }).collect();
+    let key = keyed.then_some(&KEY[..]);
+    let rows: Vec<Row<'_>> = (0..records).map(|_| Row { key, value: &value }).collect();
     build(crate::clock::unix_ms(), &rows)
+}
+
+/// The key that `plain` gives to records, to be found again.
+const KEY: &[u8; 16] = b"\xf5key to replace\xf5";
+
+/// The batch of a Produce frame whose records get other keys before each sending.
+pub struct Keyed {
+    pub frame: Vec<u8>,
+    batch: Range<usize>,
+    places: Vec<usize>,
+    keys: u64,
+    state: u64,
+}
+
+impl Keyed {
+    /// `batch` was built by `plain` with keys and stands in `frame`.
+    pub fn new(frame: Vec<u8>, batch: &[u8], keys: u64) -> Result<Self> {
+        let start =
+            frame.windows(batch.len()).position(|part| part == batch).ok_or("the frame has another batch")?;
+        let batch = start..start + batch.len();
+        let places =
+            frame.windows(KEY.len()).enumerate().filter(|(_, part)| part == KEY).map(|(at, _)| at).collect();
+        Ok(Self { frame, batch, places, keys, state: 0x9e37_79b9_7f4a_7c15 })
+    }
+
+    /// Gives each record one of the keys by chance.
+    pub fn change(&mut self) {
+        for at in &self.places {
+            self.state ^= self.state << 13;
+            self.state ^= self.state >> 7;
+            self.state ^= self.state << 17;
+            let key = format!("{:016x}", self.state % self.keys);
+            self.frame[*at..at + KEY.len()].copy_from_slice(key.as_bytes());
+        }
+        let batch = &mut self.frame[self.batch.clone()];
+        let sum = crc32c::crc32c(&batch[CHECKED_FROM..]);
+        batch[CHECKED_FROM - 4..CHECKED_FROM].copy_from_slice(&sum.to_be_bytes());
+    }
 }
 
 /// The whole batches at the front of `records`, as (first offset, offset after the last, bytes).

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::args::{Args, Result};
 use crate::batch;
+use crate::batch::Keyed;
 use crate::clock::now_ns;
 use crate::conn::Conn;
 use crate::histogram::Histogram;
@@ -13,7 +14,7 @@ use crate::wire;
 
 /// Sends the same batch again and again to each place in turn.
 pub fn produce(args: &Args) -> Result<String> {
-    let batch = batch::plain(args.records, args.bytes);
+    let batch = batch::plain(args.records, args.bytes, args.keys > 0);
     let places = args.places();
     let mut workers: Vec<Worker<'_>> = Vec::new();
     for number in 0..args.connections {
@@ -25,27 +26,45 @@ pub fn produce(args: &Args) -> Result<String> {
             .iter()
             .map(|(topic, partition)| wire::produce(args.acks, topic, &[(*partition, &batch)]))
             .collect();
-        let conn = Conn::open(&args.boot)?;
+        let mut conn = Conn::open(&args.boot)?;
         let (size, in_flight) = (batch.len(), args.in_flight);
-        workers.push(Box::new(move |meter| keep_sending(conn, &frames, size, in_flight, meter)));
+        if args.keys > 0 {
+            let keyed = frames.into_iter().map(|frame| Keyed::new(frame, &batch, args.keys));
+            let mut frames: Vec<Keyed> = keyed.collect::<Result<_>>()?;
+            let count = frames.len();
+            workers.push(Box::new(move |meter| {
+                keep_sending(&mut conn, size, in_flight, meter, |conn, number| {
+                    let keyed = &mut frames[number % count];
+                    keyed.change();
+                    conn.send(&keyed.frame)
+                })
+            }));
+            continue;
+        }
+        workers.push(Box::new(move |meter| {
+            keep_sending(&mut conn, size, in_flight, meter, |conn, number| {
+                conn.send(&frames[number % frames.len()])
+            })
+        }));
     }
     meter::run(args, workers)
 }
 
 fn keep_sending(
-    mut conn: Conn,
-    frames: &[Vec<u8>],
+    conn: &mut Conn,
     size: usize,
     in_flight: usize,
     meter: &Meter,
+    mut send: impl FnMut(&mut Conn, usize) -> Result<()>,
 ) -> Result<Histogram> {
     let mut durations = Histogram::default();
     let mut sent = VecDeque::with_capacity(in_flight);
-    let mut next = frames.iter().cycle();
+    let mut number = 0;
     while meter.running() {
         while sent.len() < in_flight {
             sent.push_back(now_ns());
-            conn.send(next.next().ok_or("no frame")?)?;
+            send(conn, number)?;
+            number += 1;
         }
         wire::check_produced(conn.receive()?)?;
         note(&mut durations, sent.pop_front(), meter);

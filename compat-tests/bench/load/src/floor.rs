@@ -36,7 +36,7 @@ struct Peer {
 /// Serves on `--boot` until it is killed; fetches get one batch of `--records` records of `--bytes` bytes.
 pub fn run(args: &Args) -> Result<String> {
     let (written, read) = (path(args, "written"), path(args, "read"));
-    let batch = batch::plain(args.records, args.bytes);
+    let batch = batch::plain(args.records, args.bytes, false);
     std::fs::write(&read, &batch)?;
     let mut server = Server {
         written: OpenOptions::new().create(true).truncate(true).write(true).open(&written)?,

@@ -27,8 +27,9 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: load MODE --boot HOST:PORT [--option value ...]
 modes:
   topic    creates --topic (--partitions, --configs k=v,k=v) and waits until it has leaders; --topics N makes N of them
+  alter    sets --configs of --topic
   probe    asks until every partition of --topic answers a fetch; prints how long that took
-  produce  closed loop: --connections --in-flight --acks --records --bytes --partitions --topics
+  produce  closed loop: --connections --in-flight --acks --records --bytes --partitions --topics --keys
   fetch    closed loop: --connections --max-bytes --partitions, from the start of the log, again and again
   poll     long polls at the end of the log: --connections --wait-ms
   pair     the same bytes in and out: --amount, --connections producers and as many consumers
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
     };
     let done = args::Args::parse(words).and_then(|args| match mode.as_str() {
         "topic" => topic::create(&args),
+        "alter" => topic::alter(&args),
         "probe" => topic::probe(&args),
         "produce" => closed::produce(&args),
         "fetch" => closed::fetch(&args),

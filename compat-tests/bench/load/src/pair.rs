@@ -18,7 +18,7 @@ const BEHIND_MAX: u64 = 64 << 20;
 /// Sends `--amount` bytes through `--connections` partitions, a producer and a consumer for each.
 pub fn run(args: &Args) -> Result<String> {
     let args = Args { partitions: args.partitions.max(args.connections), ..args.clone() };
-    let batch = batch::plain(args.records, args.bytes);
+    let batch = batch::plain(args.records, args.bytes, false);
     let requests = args.amount.max(1).div_ceil(batch.len() as u64).div_ceil(args.connections as u64);
     let starts = offsets(&mut Conn::open(&args.boot)?, &args.topic, args.partitions, -1)?;
     let failed = AtomicBool::new(false);

@@ -10,10 +10,24 @@ use crate::wire;
 const EXISTS: i16 = 36;
 const LIMIT_NS: u64 = 300_000_000_000;
 
+/// Sets values of the topic.
+pub fn alter(args: &Args) -> Result<String> {
+    let mut conn = Conn::open(&args.boot)?;
+    let start = now_ns();
+    let error = wire::altered_topic(conn.call(&wire::alter_topic(&args.topic, &configs(args)))?)?;
+    if error != 0 {
+        return Err(format!("changing {}: error code {error}", args.topic).into());
+    }
+    Ok(format!("{{\"seconds\":{:.4}}}", seconds_since(start)))
+}
+
+fn configs(args: &Args) -> Vec<(&str, &str)> {
+    args.configs.split(',').filter_map(|pair| pair.split_once('=')).collect()
+}
+
 /// Creates the topics unless they exist, and waits until every partition has a leader that answers.
 pub fn create(args: &Args) -> Result<String> {
-    let configs: Vec<(&str, &str)> =
-        args.configs.split(',').filter_map(|pair| pair.split_once('=')).collect();
+    let configs = configs(args);
     let mut conn = Conn::open(&args.boot)?;
     let start = now_ns();
     for number in 0..args.topics {

@@ -11,6 +11,7 @@ const LIST_OFFSETS: (i16, i16) = (2, 6);
 const METADATA: (i16, i16) = (3, 4);
 const API_VERSIONS: (i16, i16) = (18, 0);
 const CREATE_TOPICS: (i16, i16) = (19, 5);
+const INCREMENTAL_ALTER_CONFIGS: (i16, i16) = (44, 1);
 
 fn start((key, version): (i16, i16), flexible: bool) -> Out {
     let mut out = Out::default();
@@ -226,6 +227,33 @@ pub fn create_topic(topic: &str, partitions: usize, configs: &[(&str, &str)]) ->
     out.i8(0);
     out.no_tags();
     finish(out)
+}
+
+/// An IncrementalAlterConfigs request that sets values of a topic.
+pub fn alter_topic(topic: &str, configs: &[(&str, &str)]) -> Vec<u8> {
+    let mut out = start(INCREMENTAL_ALTER_CONFIGS, true);
+    out.count(1);
+    out.i8(2);
+    out.text(topic);
+    out.count(configs.len());
+    for (name, value) in configs {
+        out.text(name);
+        out.i8(0);
+        out.text(value);
+        out.no_tags();
+    }
+    out.no_tags();
+    out.i8(0);
+    out.no_tags();
+    finish(out)
+}
+
+/// The error code of an answer to `alter_topic`.
+pub fn altered_topic(answer: &[u8]) -> Result<i16> {
+    let mut body = flexible_body(answer)?;
+    body.i32()?;
+    body.count()?;
+    body.i16()
 }
 
 /// The error code of the only topic of a CreateTopics answer.
