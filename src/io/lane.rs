@@ -13,9 +13,6 @@ use tracing::warn;
 
 /// Calls that run at a time.
 const WIDTH: usize = 4;
-/// The lane's niceness: about a tenth of the processor where others want it too.
-const NICE: i32 = 10;
-
 type Call = Box<dyn FnOnce() + Send>;
 
 static PLACES: Semaphore = Semaphore::const_new(WIDTH);
@@ -53,9 +50,7 @@ fn start() -> Option<mpsc::SyncSender<Call>> {
 }
 
 fn work(waiting: &Mutex<mpsc::Receiver<Call>>) {
-    if let Err(error) = process::be_nice(NICE) {
-        warn!(%error, "cold reads run at the priority of all others");
-    }
+    process::lower_priority();
     loop {
         let Ok(call) = waiting.lock().recv() else { return };
         call();
@@ -73,9 +68,9 @@ mod tests {
         for call in calls {
             seen.push(call.await);
         }
-        let expected: Vec<_> = (0..20).map(|number| (number, NICE)).collect();
+        let expected: Vec<_> = (0..20).map(|number| (number, process::BACKGROUND_NICENESS)).collect();
         assert_eq!(seen, expected);
-        assert!(process::niceness().unwrap() < NICE, "this thread is as it was");
+        assert!(process::niceness().unwrap() < process::BACKGROUND_NICENESS, "this thread is as it was");
     }
 
     #[tokio::test]

@@ -35,12 +35,6 @@ pub fn is_out_of_files(error: &io::Error) -> bool {
     matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }
 
-/// Lets the calling thread, and it alone, go behind others: 0 is the usual niceness, 19 the most. It cannot be taken back.
-pub(in crate::io) fn be_nice(niceness: i32) -> io::Result<()> {
-    // Linux gives each thread a niceness of its own, and takes no process for the calling thread.
-    Ok(rustix::process::setpriority_process(None, niceness)?)
-}
-
 /// The niceness of the calling thread.
 #[cfg(test)]
 pub(in crate::io) fn niceness() -> io::Result<i32> {
@@ -65,10 +59,33 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// Lets the calling thread run where others leave the processor idle; a system that refuses is obeyed.
+/// The niceness of threads that work behind others: about a tenth of the processor where others want it too.
+pub(in crate::io) const BACKGROUND_NICENESS: i32 = 10;
+
+/// How long such a thread may go on when another one wakes; without it that is a whole slice, some milliseconds, in which
+/// a producer waits for its answer. Linux before 6.12 takes no notice.
+const BACKGROUND_SLICE_NS: u64 = 100_000;
+
+/// Lets the calling thread, and it alone, run behind others, and give way to them soon; a system that refuses is
+/// obeyed. It cannot be taken back.
+#[allow(unsafe_code, reason = "no package offers the call with a slice")]
 pub fn lower_priority() {
-    const NICE: i32 = 10;
-    if let Err(error) = rustix::process::nice(NICE) {
+    let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
+    let policy = u32::try_from(libc::SCHED_OTHER).expect("a small number");
+    let attributes = libc::sched_attr {
+        size,
+        sched_policy: policy,
+        sched_flags: 0,
+        sched_nice: BACKGROUND_NICENESS,
+        sched_priority: 0,
+        sched_runtime: BACKGROUND_SLICE_NS,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    // SAFETY: the call reads the structure, which says its own size and outlives it; thread 0 is the calling one.
+    let outcome = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    if outcome != 0 {
+        let error = io::Error::last_os_error();
         tracing::debug!(%error, "cannot lower a thread's priority");
     }
 }

@@ -1,6 +1,6 @@
 """The rows, in the order of docs/benchmarks.md."""
 
-from bench.rows import clients, compaction, fetch, latency, memory, pair, produce, starting, synced
+from bench.rows import clients, compaction, fetch, groups, latency, memory, pair, produce, starting, synced
 
 ROWS = {
     "P1": produce.large,
@@ -18,6 +18,7 @@ ROWS = {
     "P11": memory.idle_partitions,
     "P12": latency.beside_a_reader,
     "P13": memory.idle_connections,
+    "P14": groups.run,
     "P16": compaction.run,
     "C": clients.run,
 }

@@ -12,6 +12,8 @@ pub struct Args {
     pub topic: String,
     pub configs: String,
     pub path: String,
+    /// Of a group: `classic` or `consumer`.
+    pub protocol: String,
     /// The broker's process, 0 for none.
     pub pid: i32,
     pub topics: usize,
@@ -44,6 +46,7 @@ impl Args {
             topic: "load".into(),
             configs: String::new(),
             path: ".".into(),
+            protocol: "classic".into(),
             pid: 0,
             topics: 1,
             partitions: 1,
@@ -82,6 +85,7 @@ impl Args {
             "--topic" => self.topic = value.into(),
             "--configs" => self.configs = value.into(),
             "--path" => self.path = value.into(),
+            "--protocol" => self.protocol = value.into(),
             "--pid" => self.pid = value.parse()?,
             "--topics" => self.topics = value.parse()?,
             "--partitions" => self.partitions = value.parse()?,

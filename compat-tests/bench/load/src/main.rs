@@ -11,6 +11,7 @@ mod clock;
 mod closed;
 mod conn;
 mod floor;
+mod group;
 mod histogram;
 mod idle;
 mod latency;
@@ -34,6 +35,7 @@ modes:
   poll     long polls at the end of the log: --connections --wait-ms
   pair     the same bytes in and out: --amount, --connections producers and as many consumers
   latency  open loop at a fixed --rate: from the planned time of sending to the consumer's receipt
+  group    --connections members of --protocol classic or consumer share --partitions: all join, one leaves, some restart
   idle     opens --connections and keeps them for --seconds
   sync     what the disk below --path does: appends of --bytes, each followed by fdatasync
   floor    serves produce and fetch on --boot with the least that can be done, for comparison
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         "poll" => closed::poll(&args),
         "pair" => pair::run(&args),
         "latency" => latency::run(&args),
+        "group" => group::run(&args),
         "idle" => idle::run(&args),
         "sync" => sync::run(&args),
         "floor" => floor::run(&args),

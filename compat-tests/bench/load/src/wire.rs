@@ -4,6 +4,7 @@ use crate::args::Result;
 use crate::bytes::{In, Out};
 
 pub mod floor;
+pub mod groups;
 
 const PRODUCE: (i16, i16) = (0, 9);
 const FETCH: (i16, i16) = (1, 12);
