@@ -78,7 +78,7 @@ def size(broker, topic):
 
 def probe(broker):
     return load("latency", broker, "P16", topic="beside", partitions=10, rate=1000, bytes=RECORD, acks=1, in_flight=5,
-                warm_seconds=1, seconds=sized(15, 1))["ack_p99"]
+                warm_seconds=1, seconds=sized(4, 1))["ack_p99"]
 
 
 def check(holds, otherwise):
