@@ -1,6 +1,7 @@
 //! Looks at the rooms for what is not counted but is so at this moment.
 
 use crate::base::BrokerId;
+use crate::base::Timestamp;
 use crate::broker::Broker;
 use crate::cluster::Image;
 use crate::io::process;
@@ -12,8 +13,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::debug;
 
-/// How long the groups may take to say how many they are.
+/// How long a coordinator may take to say how much it has.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How much longer than allowed a transaction is open before it is called late
+/// (`ProducerStateManager.LATE_TRANSACTION_BUFFER_MS`).
+const LATE_BUFFER_MS: i64 = 5 * 60 * 1000;
 
 /// The rooms that are looked at.
 #[derive(Clone, Debug)]
@@ -40,6 +45,18 @@ impl Rooms {
         }
     }
 
+    /// The transactional ids coordinated here; `None` while some are being loaded.
+    pub(super) async fn transactions(&self) -> Option<metrics::Transactions> {
+        match self.broker.clock.timeout(PATIENCE, self.broker.transactions.count()).await {
+            Some(Ok(transactions)) => Some(transactions),
+            Some(Err(error)) => {
+                debug!(%error, "transactional ids are not counted");
+                None
+            }
+            None => None,
+        }
+    }
+
     /// The log directories.
     pub(super) async fn directories(&self) -> Vec<metrics::Directory> {
         self.broker.replicas.describe_directories().await.into_iter().map(directory).collect()
@@ -57,7 +74,10 @@ impl Rooms {
 
     /// The partitions here, sorted by name.
     pub(super) fn replicas(&self) -> metrics::Replicas {
-        replicas(&self.broker.replicas)
+        let wall = self.broker.clock.wall();
+        let longest_ms = i64::from(self.broker.config.transactions.timeout_max_ms);
+        let late_before = Timestamp(wall.0.saturating_sub(longest_ms).saturating_sub(LATE_BUFFER_MS));
+        replicas(&self.broker.replicas, late_before)
     }
 }
 
@@ -74,18 +94,23 @@ fn directory(found: Description) -> metrics::Directory {
     }
 }
 
-fn replicas(replicas: &Replicas) -> metrics::Replicas {
+fn replicas(replicas: &Replicas, late_before: Timestamp) -> metrics::Replicas {
     let mut partitions: Vec<metrics::Partition> = replicas
         .all()
         .iter()
-        .map(|partition| metrics::Partition {
-            topic: Arc::clone(&partition.name().topic),
-            index: partition.name().partition.0,
-            led: partition.led(),
-            size: partition.log().size_bytes(),
-            start: partition.log_start_offset().0,
-            end: partition.log_end_offset().0,
-            segments: partition.log().segment_count(),
+        .map(|partition| {
+            let (producers, oldest_open) = partition.log().producer_figures();
+            metrics::Partition {
+                topic: Arc::clone(&partition.name().topic),
+                index: partition.name().partition.0,
+                led: partition.led(),
+                size: partition.log().size_bytes(),
+                start: partition.log_start_offset().0,
+                end: partition.log_end_offset().0,
+                segments: partition.log().segment_count(),
+                producers,
+                has_late_transaction: oldest_open.is_some_and(|last| last < late_before),
+            }
         })
         .collect();
     partitions.sort_unstable_by(|one, other| (&one.topic, one.index).cmp(&(&other.topic, other.index)));

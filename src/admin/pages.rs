@@ -87,6 +87,7 @@ impl Pages {
         let mut observed = Observed { partitions_max: self.partitions_max, ..Observed::default() };
         if let Some(rooms) = self.rooms.get() {
             observed.groups = rooms.groups().await;
+            observed.transactions = rooms.transactions().await;
             observed.directories = rooms.directories().await;
         }
         let pages = Arc::clone(self);

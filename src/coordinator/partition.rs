@@ -23,12 +23,14 @@ use crate::coordinator::timer::Timers;
 use crate::io::Clock;
 use crate::io::Shutdown;
 use crate::io::SteadyWall;
+use crate::metrics::Loads;
 use crate::record::CheckedBatch;
 use crate::record::control::EndTransaction;
 use crate::replica::Proof;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
@@ -101,6 +103,16 @@ pub(super) struct Context {
     pub(super) steady: Mutex<SteadyWall>,
     pub(super) resign: Shutdown,
     pub(super) status: watch::Sender<Status>,
+    pub(super) loads: Arc<Mutex<Loads>>,
+}
+
+impl Context {
+    fn count_load(&self, time: Duration) {
+        let mut loads = self.loads.lock();
+        loads.count = loads.count.saturating_add(1);
+        loads.total = loads.total.saturating_add(time);
+        loads.longest = loads.longest.max(time);
+    }
 }
 
 /// Runs until the leadership goes. After a failed append everything is read again.
@@ -112,6 +124,7 @@ pub(super) async fn run<M: Machine, J: Journal>(
 ) {
     let mut delay = RELOAD_DELAY;
     let end = loop {
+        let began = context.clock.now();
         let loading = load::load(fresh(), &journal, context.options.load_bytes_max);
         let loaded = tokio::select! {
             biased;
@@ -121,6 +134,7 @@ pub(super) async fn run<M: Machine, J: Journal>(
         let failed = match loaded {
             Ok((machine, end)) => {
                 delay = RELOAD_DELAY;
+                context.count_load(context.clock.now().since(began));
                 let mut desk = Desk::new(&context, &journal, machine, end);
                 let failed = desk.serve(&mut commands).await;
                 desk.fail(failed);

@@ -13,6 +13,7 @@ use crate::io::Clock;
 use crate::io::Shutdown;
 use crate::io::SteadyWall;
 use crate::io::task::Tasks;
+use crate::metrics::Loads;
 use crate::record::Codec;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -55,6 +56,7 @@ struct Shared<M: Machine> {
     clock: Clock,
     partitions: Mutex<BTreeMap<PartitionIndex, Handle<M>>>,
     tasks: Mutex<Tasks>,
+    loads: Arc<Mutex<Loads>>,
     /// Counts the partitions that came.
     came: watch::Sender<u64>,
     stopped: Shutdown,
@@ -72,10 +74,16 @@ impl<M: Machine> Runtime<M> {
     pub fn new(options: Options, clock: Clock) -> Runtime<M> {
         let tasks = Mutex::new(Tasks::new(options.name));
         let partitions = Mutex::new(BTreeMap::new());
-        let came = watch::Sender::new(0);
-        Runtime {
-            shared: Arc::new(Shared { options, clock, partitions, tasks, came, stopped: Shutdown::new() }),
-        }
+        let shared = Shared {
+            options,
+            clock,
+            partitions,
+            tasks,
+            loads: Arc::default(),
+            came: watch::Sender::new(0),
+            stopped: Shutdown::new(),
+        };
+        Runtime { shared: Arc::new(shared) }
     }
 
     /// Begins to coordinate a partition: loads the log into what `fresh` makes and then takes commands. A
@@ -105,6 +113,7 @@ impl<M: Machine> Runtime<M> {
             steady: Mutex::new(SteadyWall::doubting()),
             resign: resign.clone(),
             status: publish,
+            loads: Arc::clone(&self.shared.loads),
         };
         if let Some(before) = partitions.insert(index, Handle { epoch, commands, status, resign }) {
             before.resign.trigger();
@@ -125,6 +134,11 @@ impl<M: Machine> Runtime<M> {
     /// The partitions coordinated here, with their leader epochs.
     pub fn led(&self) -> Vec<(PartitionIndex, LeaderEpoch)> {
         self.shared.partitions.lock().iter().map(|(index, handle)| (*index, handle.epoch)).collect()
+    }
+
+    /// The loads of partitions so far.
+    pub fn loads(&self) -> Loads {
+        *self.shared.loads.lock()
     }
 
     /// Waits until a partition is led here and takes commands, for at most `patience`; for use right after its

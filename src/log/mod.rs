@@ -374,6 +374,14 @@ impl Log {
         Ok(self.warm(&mut core)?.producers.list())
     }
 
+    /// How many producers are remembered, and the last write of the oldest open transaction. A log that is not loaded
+    /// stays so, and counts none.
+    pub fn producer_figures(&self) -> (usize, Option<Timestamp>) {
+        let core = self.core.lock();
+        let figures = core.warm.as_ref().map(|warm| warm.producers.figures());
+        figures.unwrap_or_default()
+    }
+
     /// Begins to verify a producer's transaction before its first batch with this epoch and sequence is appended;
     /// `None` when the transaction is open here. What the coordinator says is given with [`Proof::Verified`].
     ///

@@ -355,6 +355,12 @@ impl Producers {
             .retain(|_, verification| now.0.saturating_sub(verification.since.0) < expiration_ms);
     }
 
+    /// How many producers there are, and the last write of the one whose open transaction is the oldest.
+    pub(crate) fn figures(&self) -> (usize, Option<Timestamp>) {
+        let oldest = self.ongoing.iter().next().and_then(|(_, id)| self.states.get(id));
+        (self.states.len(), oldest.map(|state| state.last_timestamp))
+    }
+
     /// All producers, in order of id.
     pub(crate) fn list(&self) -> Vec<ProducerEntry> {
         let mut list: Vec<ProducerEntry> = self

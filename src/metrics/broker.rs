@@ -8,6 +8,7 @@ use crate::metrics::family::number;
 use crate::metrics::registry::Collectors;
 use crate::metrics::spread;
 use crate::metrics::spread::Spread;
+use crate::metrics::txn::Transacting;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -19,6 +20,8 @@ const KEYS: usize = 128;
 pub struct Broker {
     /// Produce requests that had to wait because the disk was behind.
     pub produce_waits: Counter,
+    /// Transactions.
+    pub transacting: Transacting,
     /// The measurements of each API, by its key, once it was asked for.
     requests: Arc<[OnceLock<Request>]>,
     requests_shown: Family,
@@ -66,6 +69,7 @@ impl Broker {
                 "dohle_broker_produce_waits_total",
                 "Produce requests that had to wait because the disk was behind.",
             ),
+            transacting: Transacting::new(collectors),
             requests: (0..KEYS).map(|_| OnceLock::new()).collect(),
             requests_shown: collectors.looked_up_counter(
                 String::from("kafka_network_requestmetrics_requests_total"),
@@ -99,6 +103,7 @@ impl Broker {
     }
 
     pub(super) fn show(&self, page: &mut Page, sessions: Option<Sessions>) {
+        self.transacting.show(page);
         let requests: Vec<&Request> = self.requests.iter().filter_map(OnceLock::get).collect();
         let labels: Vec<[&str; 1]> = requests.iter().map(|request| [request.name]).collect();
         let each = || labels.iter().map(<[&str; 1]>::as_slice).zip(&requests);

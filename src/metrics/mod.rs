@@ -22,6 +22,7 @@ mod registry;
 mod replica;
 mod spread;
 mod topics;
+mod txn;
 
 pub use broker::{Broker, Request, Sessions};
 pub use cleaner::Cleaner;
@@ -36,6 +37,7 @@ pub use registry::{Observed, Registry};
 pub use replica::{Led, Partition, Replicas};
 pub use spread::Spread;
 pub use topics::{Topics, Traffic};
+pub use txn::{Loads, Transacting, Transactions};
 
 /// A number that only grows.
 pub type Counter = prometheus::IntCounter;

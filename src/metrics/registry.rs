@@ -15,6 +15,7 @@ use crate::metrics::net::Net;
 use crate::metrics::process;
 use crate::metrics::replica;
 use crate::metrics::topics::Topics;
+use crate::metrics::txn;
 use prometheus::core::Collector;
 use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts};
 use std::collections::BTreeSet;
@@ -38,6 +39,7 @@ struct Shared {
     replicas: replica::Shown,
     cluster: cluster::Shown,
     groups: groups::Shown,
+    transactions: txn::Shown,
     process: process::Shown,
 }
 
@@ -54,6 +56,8 @@ pub struct Observed {
     pub replicas: Option<replica::Replicas>,
     /// The groups coordinated here.
     pub groups: Option<groups::Groups>,
+    /// The transactional ids coordinated here.
+    pub transactions: Option<txn::Transactions>,
     /// The fetch sessions.
     pub sessions: Option<broker::Sessions>,
     /// How many partitions and topics are shown by name.
@@ -71,6 +75,7 @@ impl Registry {
         let replicas = replica::Shown::new(&mut collectors);
         let log = Log::new(&mut collectors);
         let groups = groups::Shown::new(&mut collectors);
+        let transactions = txn::Shown::new(&mut collectors);
         let cluster = cluster::Shown::new(&mut collectors);
         let process = process::Shown::new(&mut collectors);
         let Collectors { registry, definitions } = collectors;
@@ -85,6 +90,7 @@ impl Registry {
             replicas,
             cluster,
             groups,
+            transactions,
             process,
         };
         Registry { shared: Arc::new(shared) }
@@ -141,6 +147,9 @@ impl Registry {
         }
         if let Some(groups) = &observed.groups {
             self.shared.groups.show(&mut page, groups);
+        }
+        if let Some(transactions) = &observed.transactions {
+            self.shared.transactions.show(&mut page, transactions);
         }
         self.shared.process.show(&mut page, &observed.process);
         page.text()

@@ -32,6 +32,10 @@ pub struct Partition {
     pub end: i64,
     /// How many segments it has.
     pub segments: usize,
+    /// How many producers it remembers.
+    pub producers: usize,
+    /// Whether a transaction has been open here for longer than any may be.
+    pub has_late_transaction: bool,
 }
 
 /// What a leader knows of its replicas.
@@ -68,6 +72,8 @@ pub(super) struct Shown {
     under_replicated: Family,
     under_min_isr: Family,
     at_min_isr: Family,
+    producers: Family,
+    late: Family,
     each: [Each; 7],
     named: Family,
 }
@@ -97,6 +103,14 @@ impl Shown {
                 "atminisrpartitioncount",
                 "Led partitions with just as many replicas in sync as min.insync.replicas.",
             ),
+            producers: sum(
+                "produceridcount",
+                "Producers that the partitions' logs remember, one for each partition.",
+            ),
+            late: sum(
+                "partitionswithlatetransactionscount",
+                "Led partitions where a transaction is open for longer than transaction.max.timeout.ms allows.",
+            ),
             each: each(collectors),
             named: collectors.looked_up_gauge(
                 String::from("dohle_metrics_partitions_left_out"),
@@ -115,6 +129,10 @@ impl Shown {
         self.under_replicated.show_one(page, wide(led().filter(|led| led.is_under_replicated()).count()));
         self.under_min_isr.show_one(page, wide(led().filter(|led| led.is_under_min_isr()).count()));
         self.at_min_isr.show_one(page, wide(led().filter(|led| led.is_at_min_isr()).count()));
+        self.producers.show_one(page, wide(partitions.iter().map(|partition| partition.producers).sum()));
+        let late =
+            partitions.iter().filter(|partition| partition.led.is_some() && partition.has_late_transaction);
+        self.late.show_one(page, wide(late.count()));
         self.named.show_one(page, wide(partitions.len().saturating_sub(limit)));
         let shown = partitions.get(..limit.min(partitions.len())).unwrap_or_default();
         let numbers: Vec<String> = shown.iter().map(|partition| partition.index.to_string()).collect();
@@ -193,6 +211,8 @@ mod tests {
             start: 1,
             end: 5,
             segments: 1,
+            producers: 2,
+            has_late_transaction: in_sync == 1,
         };
         let follower = Partition { led: None, ..partition("c", 0) };
         let replicas =
@@ -209,6 +229,8 @@ mod tests {
             "kafka_cluster_partition_atminisr{topic=\"a\",partition=\"0\"} 1",
             "kafka_log_log_logendoffset{topic=\"a\",partition=\"0\"} 5",
             "dohle_metrics_partitions_left_out 2",
+            "kafka_server_replicamanager_produceridcount 6",
+            "kafka_server_replicamanager_partitionswithlatetransactionscount 1",
         ] {
             assert!(text.lines().any(|shown| shown == line), "{line} is missing in\n{text}");
         }

@@ -3,6 +3,7 @@
 use crate::base::ErrorCode;
 use crate::base::ProducerEpoch;
 use crate::base::ProducerId;
+use crate::metrics;
 use crate::txn::transaction::Partitions;
 use crate::txn::transaction::State;
 use crate::txn::transaction::Transaction;
@@ -33,10 +34,14 @@ pub enum Command {
     Markers(Arc<str>),
     /// All markers of this producer's transaction are written.
     Marked(Arc<str>, Producer),
+    /// These markers of this producer's transaction are written, others are not yet.
+    SomeMarked(Arc<str>, Producer, Partitions),
     /// Shows an id.
     Describe(Arc<str>),
     /// Shows the ids that pass the filters.
     List(List),
+    /// How many ids there are.
+    Count,
 }
 
 /// See [`Command::Init`].
@@ -134,4 +139,6 @@ pub enum Answer {
     Described(Option<Box<Transaction>>),
     /// The ids.
     Listed(Vec<Listed>),
+    /// How many there are.
+    Counted(metrics::Transactions),
 }

@@ -10,6 +10,7 @@ use crate::coordinator::Place;
 use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
 use crate::coordinator::machine::Entry;
+use crate::metrics;
 use crate::txn::command::Answer;
 use crate::txn::command::Command;
 use crate::txn::command::Init;
@@ -20,11 +21,11 @@ use crate::txn::record::Record;
 use crate::txn::rules;
 use crate::txn::rules::Move;
 use crate::txn::settings::Settings;
+use crate::txn::transaction::Partitions;
 use crate::txn::transaction::State;
 use crate::txn::transaction::Transaction;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The deadlines of transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,21 +36,29 @@ pub enum Timer {
     Expire,
 }
 
-/// The end of this id's transaction is to be announced to who writes markers.
+/// What changes and is not kept in the log.
 #[derive(Clone, Debug)]
-pub struct Announce(Arc<str>);
+pub enum Change {
+    /// The end of this id's transaction is to be announced to who writes markers.
+    Announce(Arc<str>),
+    /// These markers of the id's transaction are written.
+    Written(Arc<str>, Partitions),
+}
 
 /// All transactional ids of a partition.
 #[derive(Clone, Debug)]
 pub struct Transactions {
     settings: Arc<Settings>,
     ids: BTreeMap<Arc<str>, Box<Transaction>>,
+    /// Where the markers of decided transactions are written already, while others are not. A next leader writes them
+    /// all once more, which does no harm.
+    written: BTreeMap<Arc<str>, Partitions>,
 }
 
 impl Transactions {
     /// No ids.
     pub fn new(settings: Arc<Settings>) -> Transactions {
-        Transactions { settings, ids: BTreeMap::new() }
+        Transactions { settings, ids: BTreeMap::new(), written: BTreeMap::new() }
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Transaction> {
@@ -64,7 +73,8 @@ impl Transactions {
         if !(1..=self.settings.timeout_max_ms).contains(&request.timeout_ms) {
             return refuse(ErrorCode::InvalidTransactionTimeout);
         }
-        self.follow(&request.id, ticket, rules::init(self.get(&request.id), request, now), Answer::Producer)
+        let step = rules::init(self.get(&request.id), request, now, self.settings.level());
+        self.follow(&request.id, ticket, step, Answer::Producer)
     }
 
     /// Writes down what a move leads to and answers.
@@ -99,13 +109,14 @@ impl Transactions {
         let was_open = self.get(id).is_some_and(|before| before.state == State::Ongoing);
         let is_open = next.state == State::Ongoing;
         if is_open && !was_open {
-            let limit = Duration::from_millis(u64::try_from(next.timeout_ms).unwrap_or(0));
-            outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), limit));
+            if let Some(limit) = next.left(next.started) {
+                outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), limit));
+            }
         } else if was_open && !is_open {
             outcome.timers.push(TimerChange::Cancel(Timer::End(id.clone())));
         }
         if next.state.is_prepared() {
-            outcome.changes.push(Announce(id.clone()));
+            outcome.changes.push(Change::Announce(id.clone()));
         }
         let flexible = self.settings.flexible();
         outcome.records.push(Record { id: id.clone(), value: Some(next), flexible });
@@ -129,11 +140,55 @@ impl Transactions {
         outcome
     }
 
+    /// Some of the markers are written.
+    fn some_marked(
+        &self,
+        ticket: Ticket,
+        id: &Arc<str>,
+        producer: Producer,
+        written: Partitions,
+    ) -> Outcome<Transactions> {
+        let mut outcome = Outcome::answer(ticket, Answer::Done(Ok(())));
+        let current = self.get(id).filter(|current| current.state.is_prepared());
+        if current.is_some_and(|current| rules::producer_of(current) == producer) {
+            outcome.changes.push(Change::Written(id.clone(), written));
+        }
+        outcome
+    }
+
+    /// The id with those partitions whose markers are still to be written, as Kafka shows it.
+    fn shown(&self, id: &str) -> Option<Box<Transaction>> {
+        let mut shown = self.ids.get(id).cloned()?;
+        if let Some(written) = self.written.get(id) {
+            shown.partitions.retain(|topic, partitions| {
+                let done = written.get(topic);
+                partitions.retain(|partition| !done.is_some_and(|done| done.contains(partition)));
+                !partitions.is_empty()
+            });
+        }
+        Some(shown)
+    }
+
+    fn count(&self) -> metrics::Transactions {
+        let mut count = metrics::Transactions::default();
+        for transaction in self.ids.values() {
+            match transaction.state {
+                State::Empty => count.empty += 1,
+                State::Ongoing => count.ongoing += 1,
+                State::PrepareCommit => count.prepare_commit += 1,
+                State::PrepareAbort => count.prepare_abort += 1,
+                State::CompleteCommit => count.complete_commit += 1,
+                State::CompleteAbort => count.complete_abort += 1,
+            }
+        }
+        count
+    }
+
     fn time_is_up(&self, now: Timestamp, id: &Arc<str>) -> Outcome<Transactions> {
         match self.get(id).filter(|current| current.state == State::Ongoing) {
             Some(current) => {
                 tracing::info!(%id, producer = %current.producer, "a transaction is aborted, its time is up");
-                self.put(id, Box::new(rules::fence(current, now)))
+                self.put(id, Box::new(rules::fence(current, now, self.settings.level())))
             }
             None => Outcome::nothing(),
         }
@@ -164,7 +219,7 @@ impl Machine for Transactions {
     type Command = Command;
     type Answer = Answer;
     type Record = Record;
-    type Change = Announce;
+    type Change = Change;
     type Timer = Timer;
 
     fn decide(&self, now: Now, ticket: Ticket, command: Command) -> Outcome<Transactions> {
@@ -184,10 +239,13 @@ impl Machine for Transactions {
                 self.follow(&request.id, ticket, step, Answer::Producer)
             }
             Command::Markers(id) => {
-                Outcome::answer(ticket, Answer::Markers(self.get(&id).and_then(rules::markers)))
+                let shown = self.shown(&id);
+                Outcome::answer(ticket, Answer::Markers(shown.as_deref().and_then(rules::markers)))
             }
+            Command::SomeMarked(id, producer, written) => self.some_marked(ticket, &id, producer, written),
             Command::Marked(id, producer) => self.marked(now, ticket, &id, producer),
-            Command::Describe(id) => Outcome::answer(ticket, Answer::Described(self.ids.get(&id).cloned())),
+            Command::Describe(id) => Outcome::answer(ticket, Answer::Described(self.shown(&id))),
+            Command::Count => Outcome::answer(ticket, Answer::Counted(self.count())),
             Command::List(filters) => {
                 let passing = self.ids.iter().filter(|(id, one)| list::passes(&filters, id, one, now));
                 let listed = passing.map(|(id, transaction)| Listed {
@@ -212,12 +270,13 @@ impl Machine for Transactions {
         for (id, transaction) in &self.ids {
             match transaction.state {
                 State::Ongoing => {
-                    let age_ms = now.0.0.saturating_sub(transaction.started.0).max(0);
-                    let left_ms = i64::from(transaction.timeout_ms).saturating_sub(age_ms);
-                    let left = Duration::from_millis(u64::try_from(left_ms).unwrap_or(0));
-                    outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), left));
+                    if let Some(left) = transaction.left(now.0) {
+                        outcome.timers.push(TimerChange::Set(Timer::End(id.clone()), left));
+                    }
                 }
-                State::PrepareCommit | State::PrepareAbort => outcome.changes.push(Announce(id.clone())),
+                State::PrepareCommit | State::PrepareAbort => {
+                    outcome.changes.push(Change::Announce(id.clone()))
+                }
                 State::Empty | State::CompleteCommit | State::CompleteAbort => {}
             }
         }
@@ -227,6 +286,7 @@ impl Machine for Transactions {
     }
 
     fn apply(&mut self, _place: Place, record: &Record) {
+        self.written.remove(&record.id);
         match &record.value {
             Some(value) => {
                 self.ids.insert(record.id.clone(), value.clone());
@@ -237,8 +297,16 @@ impl Machine for Transactions {
         }
     }
 
-    fn install(&mut self, Announce(id): Announce) {
-        self.settings.bell.ring(id);
+    fn install(&mut self, change: Change) {
+        match change {
+            Change::Announce(id) => self.settings.bell.ring(id),
+            Change::Written(id, partitions) => {
+                let written = self.written.entry(id).or_default();
+                for (topic, of_topic) in partitions {
+                    written.entry(topic).or_default().extend(of_topic);
+                }
+            }
+        }
     }
 
     fn end_transaction(&mut self, _producer: ProducerId, _committed: bool) {}

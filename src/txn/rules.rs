@@ -50,7 +50,12 @@ fn to(next: Transaction) -> Move {
 }
 
 /// A producer begins (`TransactionCoordinator.prepareInitProducerIdTransit`).
-pub(crate) fn init(current: Option<&Transaction>, request: &Init, now: Timestamp) -> Move {
+pub(crate) fn init(
+    current: Option<&Transaction>,
+    request: &Init,
+    now: Timestamp,
+    cluster_version: i16,
+) -> Move {
     let Some(current) = current else {
         let Some(fresh) = request.fresh else { return Move::NeedsProducerId };
         return begin(&Transaction::new(fresh, request.timeout_ms, now), request, now);
@@ -59,11 +64,8 @@ pub(crate) fn init(current: Option<&Transaction>, request: &Init, now: Timestamp
     match current.state {
         State::PrepareCommit | State::PrepareAbort => Move::Refuse(ErrorCode::ConcurrentTransactions),
         _ if fenced => Move::Refuse(ErrorCode::ProducerFenced),
-        // Kafka lets a producer that was fenced abort the transaction of the one that fenced it, by asking for an epoch.
-        State::Ongoing if request.expected.is_some_and(|expected| is_outdated(current, expected)) => {
-            Move::Refuse(ErrorCode::ProducerFenced)
-        }
-        State::Ongoing => Move::Fence(Box::new(fence(current, now))),
+        // Whatever epoch is named: it is looked at when the request comes again.
+        State::Ongoing => Move::Fence(Box::new(fence(current, now, cluster_version))),
         State::Empty | State::CompleteCommit | State::CompleteAbort => begin(current, request, now),
     }
 }
@@ -76,10 +78,6 @@ fn may_go_on(current: &Transaction, expected: Producer) -> bool {
         || (expected.id == current.previous_producer && is_last(expected.epoch))
 }
 
-fn is_outdated(current: &Transaction, expected: Producer) -> bool {
-    expected.id != current.producer || expected.epoch < current.epoch
-}
-
 fn begin(current: &Transaction, request: &Init, now: Timestamp) -> Move {
     let empty = Transaction {
         timeout_ms: request.timeout_ms,
@@ -89,7 +87,7 @@ fn begin(current: &Transaction, request: &Init, now: Timestamp) -> Move {
         updated: now,
         client_version: 0,
         next_producer: ProducerId::NONE,
-        ..current.clone()
+        ..following(current)
     };
     let expected = request.expected.map(|expected| expected.epoch);
     if let Some(expected) = expected
@@ -104,28 +102,30 @@ fn begin(current: &Transaction, request: &Init, now: Timestamp) -> Move {
     if current.is_used_up() {
         let Some(fresh) = request.fresh else { return Move::NeedsProducerId };
         let epoch = crate::base::ProducerEpoch(0);
-        return to(Transaction {
-            producer: fresh,
-            previous_producer: current.producer,
-            epoch,
-            last_epoch,
-            ..empty
-        });
+        return to(Transaction { producer: fresh, epoch, last_epoch, ..empty });
     }
     to(Transaction { epoch: after(current.epoch), last_epoch, ..empty })
 }
 
-/// The open transaction is aborted with an epoch that its producer does not have.
-pub(crate) fn fence(current: &Transaction, now: Timestamp) -> Transaction {
+/// The open transaction is aborted with an epoch that its producer does not have, by the rules of the cluster's version
+/// of transactions, whichever its client follows (`TransactionCoordinator.abortTimedOutTransactions`). In version 2 its
+/// producer may learn the new epoch, as after an end of its own.
+pub(crate) fn fence(current: &Transaction, now: Timestamp, cluster_version: i16) -> Transaction {
+    // Behind the last epoch there is no producer id to go on with here, so such a client begins anew. Kafka takes one.
+    let grows = cluster_version >= EPOCH_GROWS_FROM && !current.is_used_up();
     Transaction {
         state: State::PrepareAbort,
         epoch: after(current.epoch),
-        last_epoch: NO_EPOCH,
+        last_epoch: if grows { current.epoch } else { NO_EPOCH },
         updated: now,
-        // There is no producer id to go on with behind the last epoch, so such a client begins anew.
-        client_version: if current.is_used_up() { 0 } else { current.client_version },
-        ..current.clone()
+        client_version: if grows { EPOCH_GROWS_FROM } else { 0 },
+        ..following(current)
     }
+}
+
+/// The id as the next record has it: with every record the producer id of now becomes the previous one.
+fn following(current: &Transaction) -> Transaction {
+    Transaction { previous_producer: current.producer, ..current.clone() }
 }
 
 /// Whether this producer takes over as soon as the markers are written, and has to wait for that.
@@ -160,7 +160,7 @@ pub(crate) fn add(current: Option<&Transaction>, request: &Add, now: Timestamp) 
     if open && current.has_all(&request.partitions) {
         return Move::Already(request.producer);
     }
-    let mut next = current.clone();
+    let mut next = following(current);
     for (topic, partitions) in &request.partitions {
         next.partitions.entry(topic.clone()).or_default().extend(partitions);
     }
@@ -207,7 +207,7 @@ fn end_with_same_epoch(current: &Transaction, request: &End, now: Timestamp) -> 
         (State::Ongoing, _) => {
             let client_version = request.client_version;
             let next =
-                Transaction { updated: now, client_version, state: prepared(request), ..current.clone() };
+                Transaction { updated: now, client_version, state: prepared(request), ..following(current) };
             Move::To(Box::new(next), request.producer)
         }
         (State::CompleteCommit, true) | (State::CompleteAbort, false) => Move::Already(request.producer),
@@ -286,7 +286,7 @@ fn prepare(current: &Transaction, request: &End, now: Timestamp) -> Move {
         next_producer,
         updated: now,
         client_version: request.client_version,
-        ..current.clone()
+        ..following(current)
     };
     let producer = producer_of(&complete(&next, now));
     Move::To(Box::new(next), producer)
@@ -300,15 +300,16 @@ fn prepared(request: &End) -> State {
 pub(crate) fn complete(current: &Transaction, now: Timestamp) -> Transaction {
     let state =
         if current.state == State::PrepareCommit { State::CompleteCommit } else { State::CompleteAbort };
-    let mut next = Transaction { state, partitions: Partitions::new(), updated: now, ..current.clone() };
-    if current.epoch_grows() {
-        next.previous_producer = current.producer;
-        next.last_epoch = current.epoch;
-        if current.next_producer != ProducerId::NONE {
-            next.producer = current.next_producer;
-            next.next_producer = ProducerId::NONE;
-            next.epoch = crate::base::ProducerEpoch(0);
-        }
+    let mut next = Transaction {
+        state,
+        partitions: Partitions::new(),
+        updated: now,
+        next_producer: ProducerId::NONE,
+        ..following(current)
+    };
+    if current.epoch_grows() && current.next_producer != ProducerId::NONE {
+        next.producer = current.next_producer;
+        next.epoch = crate::base::ProducerEpoch(0);
     }
     next
 }

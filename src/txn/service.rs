@@ -15,6 +15,7 @@ use crate::coordinator::InternalTopic;
 use crate::coordinator::Options;
 use crate::coordinator::Runtime;
 use crate::io::Clock;
+use crate::metrics;
 use crate::record::Codec;
 use crate::txn::command::Add;
 use crate::txn::command::Answer;
@@ -102,8 +103,12 @@ impl Service {
 
     /// An empty machine, to load a partition's log into.
     pub fn fresh(&self) -> impl Fn() -> Transactions + Clone + Send + std::marker::Sync + use<> {
-        let settings = Arc::clone(&self.settings);
-        move || Transactions::new(Arc::clone(&settings))
+        let (settings, publisher) = (Arc::clone(&self.settings), self.publisher.clone());
+        move || {
+            // Deadlines may pass before anybody asks anything.
+            settings.level.store(level(&publisher), Ordering::Relaxed);
+            Transactions::new(Arc::clone(&settings))
+        }
     }
 
     /// A producer id that nobody else has.
@@ -225,6 +230,22 @@ impl Service {
         }
     }
 
+    /// Some markers of the producer's transaction are written.
+    ///
+    /// # Errors
+    /// As [`Service::decided`].
+    pub async fn some_marked(
+        &self,
+        id: &Arc<str>,
+        producer: Producer,
+        written: Partitions,
+    ) -> Result<(), ErrorCode> {
+        match self.ask(id, Command::SomeMarked(id.clone(), producer, written)).await? {
+            Answer::Done(result) => result,
+            other => Err(unexpected(&other)),
+        }
+    }
+
     /// Shows a transactional id; `None` when it is not known.
     ///
     /// # Errors
@@ -254,6 +275,24 @@ impl Service {
         Ok(all)
     }
 
+    /// How many transactional ids are coordinated here.
+    ///
+    /// # Errors
+    /// When a partition is loading or cannot answer.
+    pub async fn count(&self) -> Result<metrics::Transactions, ErrorCode> {
+        let mut all = metrics::Transactions::default();
+        for (index, _) in self.runtime.led() {
+            match self.runtime.ask(index, Command::Count).await {
+                Ok(Answer::Counted(more)) => all.add(&more),
+                Err(coordinator::Error::NotCoordinator) => {}
+                Ok(other) => return Err(unexpected(&other)),
+                Err(error) => return Err(error.code()),
+            }
+        }
+        all.loads = self.runtime.loads();
+        Ok(all)
+    }
+
     /// Ends a producer's transaction on a partition of [`TOPIC`] itself, should one have written there.
     ///
     /// # Errors
@@ -263,11 +302,15 @@ impl Service {
     }
 
     async fn ask(&self, id: &str, command: Command) -> Result<Answer, ErrorCode> {
-        let level = self.publisher.current().features().get(TRANSACTION_VERSION).copied().unwrap_or(0);
-        self.settings.level.store(level, Ordering::Relaxed);
+        self.settings.level.store(level(&self.publisher), Ordering::Relaxed);
         let answer = self.runtime.ask(self.partition_of(id), command).await;
         answer.map_err(coordinator::Error::code)
     }
+}
+
+/// The finalized level of `transaction.version`.
+fn level(publisher: &Publisher) -> i16 {
+    publisher.current().features().get(TRANSACTION_VERSION).copied().unwrap_or(0)
 }
 
 /// The topic's shape (`TransactionStateManager.transactionTopicConfigs`).

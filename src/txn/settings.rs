@@ -34,8 +34,13 @@ impl Settings {
         }
     }
 
+    /// The cluster's version of transactions.
+    pub(crate) fn level(&self) -> i16 {
+        self.level.load(Ordering::Relaxed)
+    }
+
     /// Whether records may have the fields of value version 1 (`TransactionVersion.transactionLogValueVersion`).
     pub(crate) fn flexible(&self) -> bool {
-        self.level.load(Ordering::Relaxed) >= 1
+        self.level() >= 1
     }
 }

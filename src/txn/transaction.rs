@@ -6,6 +6,7 @@ use crate::base::Timestamp;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The epoch of an id that no producer has yet; also "no epoch".
 pub(crate) const NO_EPOCH: ProducerEpoch = ProducerEpoch(-1);
@@ -82,7 +83,7 @@ pub type Partitions = BTreeMap<Arc<str>, BTreeSet<i32>>;
 pub struct Transaction {
     /// The producer id in use.
     pub producer: ProducerId,
-    /// The one before it.
+    /// The one in use before the latest change; mostly the same.
     pub previous_producer: ProducerId,
     /// The one that takes over when the markers are written, because this one's epochs are used up.
     pub next_producer: ProducerId,
@@ -130,6 +131,17 @@ impl Transaction {
     /// Whether the client follows the rules of version 2.
     pub(crate) fn epoch_grows(&self) -> bool {
         self.client_version >= EPOCH_GROWS_FROM
+    }
+
+    /// How long an open transaction may still take; `None` for one that takes part in a two-phase commit led elsewhere,
+    /// which only its leader ends (KIP-939: no other transaction has this limit).
+    pub(crate) fn left(&self, now: Timestamp) -> Option<Duration> {
+        if self.timeout_ms == i32::MAX {
+            return None;
+        }
+        let age_ms = now.0.saturating_sub(self.started.0).max(0);
+        let left_ms = i64::from(self.timeout_ms).saturating_sub(age_ms);
+        Some(Duration::from_millis(u64::try_from(left_ms).unwrap_or(0)))
     }
 
     /// Whether all these partitions are in the transaction.

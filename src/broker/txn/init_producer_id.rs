@@ -1,6 +1,8 @@
 //! InitProducerId 0 to 5: an id for an idempotent producer (KIP-98), or the next epoch of a transactional id.
 //!
-//! Version 6, for two-phase commit (KIP-939), is marked unstable in Kafka 4.4 and not offered there either.
+//! Version 6, for two-phase commit (KIP-939), is marked unstable in Kafka 4.4 and not offered there either, so nobody can
+//! ask for a transaction without a time-out there, and `transaction.two.phase.commit.enable` changes nothing. Such a
+//! transaction in a log that another broker wrote has no deadline here either (`Transaction::left`).
 
 use crate::base::ErrorCode;
 use crate::broker::Broker;

@@ -11,6 +11,7 @@ use crate::io::Shutdown;
 use crate::io::task;
 use crate::io::task::Task;
 use crate::io::task::Tasks;
+use crate::metrics;
 use crate::replica::Proof;
 use crate::txn::service::Decided;
 use crate::txn::transaction::Partitions;
@@ -106,36 +107,59 @@ async fn mark_each(broker: Arc<Broker>, id: Arc<str>, at_work: AtWork) {
 /// Writes the markers of the id's transaction. Ends when they are written, or when the id is coordinated elsewhere:
 /// there they are announced again.
 async fn mark(broker: &Arc<Broker>, id: &Arc<str>) {
-    let mut left: Option<(Decided, Partitions)> = None;
+    let figures = &broker.metrics.transacting;
     let mut pause = PAUSE;
     loop {
+        let mut waiting = None;
         match broker.transactions.decided(id).await {
             Ok(None) | Err(ErrorCode::NotCoordinator) => return,
             Ok(Some(decided)) => {
-                let partitions = match left.take() {
-                    Some((before, partitions)) if before == decided => partitions,
-                    _ => decided.markers.partitions.clone(),
-                };
-                let partitions = write_all(broker, &decided, partitions).await;
-                if partitions.is_empty() {
-                    match broker.transactions.marked(id, decided.markers.producer).await {
+                let (written, left) = write_all(broker, &decided).await;
+                let producer = decided.markers.producer;
+                if left == 0 {
+                    match broker.transactions.marked(id, producer).await {
                         Ok(()) | Err(ErrorCode::NotCoordinator) => return,
                         Err(error) => debug!(%id, %error, "the end of a transaction is not recorded yet"),
                     }
+                    waiting = Some((&figures.log_append_retries, 1));
                 } else {
-                    info!(%id, count = partitions.len(), "markers of a transaction are to be written again");
-                    left = Some((decided, partitions));
+                    info!(%id, left, "markers of a transaction are to be written again");
+                    if let Err(error) = broker.transactions.some_marked(id, producer, written).await {
+                        debug!(%id, %error, "all markers of a transaction are to be written again");
+                    }
+                    waiting = Some((&figures.unknown_destination, left));
                 }
             }
             Err(error) => debug!(%id, %error, "the end of a transaction is not known yet"),
         }
+        let counted = waiting.map(|(gauge, count)| Counted::new(gauge, count));
         broker.clock.sleep(pause).await;
+        drop(counted);
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-/// Writes a marker into each of the partitions; those where it failed and may succeed later.
-async fn write_all(broker: &Arc<Broker>, decided: &Decided, partitions: Partitions) -> Partitions {
+/// What waits to be tried again, as long as this lives.
+struct Counted<'a> {
+    gauge: &'a metrics::Gauge,
+    count: i64,
+}
+
+impl<'a> Counted<'a> {
+    fn new(gauge: &'a metrics::Gauge, count: i64) -> Counted<'a> {
+        gauge.add(count);
+        Counted { gauge, count }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.gauge.sub(self.count);
+    }
+}
+
+/// Writes a marker into each of the partitions; where nothing is left to be done, and how many may succeed later.
+async fn write_all(broker: &Arc<Broker>, decided: &Decided) -> (Partitions, i64) {
     let markers = &decided.markers;
     let ending = Ending {
         producer: markers.producer.id,
@@ -144,21 +168,26 @@ async fn write_all(broker: &Arc<Broker>, decided: &Decided, partitions: Partitio
         coordinator_epoch: decided.coordinator_epoch,
         proof: if markers.epoch_grew { Proof::GrownEpoch } else { Proof::None },
     };
-    let left = Arc::new(Mutex::new(Partitions::new()));
+    let outcome = Arc::new(Mutex::new((Partitions::new(), 0)));
     let mut tasks = Tasks::new("transaction marker");
-    for (topic, of_topic) in partitions {
-        for index in of_topic {
-            let (broker, topic, left) = (Arc::clone(broker), Arc::clone(&topic), Arc::clone(&left));
+    for (topic, of_topic) in &markers.partitions {
+        for index in of_topic.iter().copied() {
+            let (broker, topic, shared) = (Arc::clone(broker), Arc::clone(topic), Arc::clone(&outcome));
             tasks.spawn(async move {
                 let outcome = marker::write(&broker, &topic, PartitionIndex(index), ending).await;
-                if may_succeed_later(&topic, index, outcome) {
-                    left.lock().entry(topic).or_default().insert(index);
+                let again = may_succeed_later(&topic, index, outcome);
+                let (written, left) = &mut *shared.lock();
+                if again {
+                    *left += 1;
+                } else {
+                    written.entry(topic).or_default().insert(index);
                 }
             });
         }
     }
     tasks.join_all().await;
-    std::mem::take(&mut *left.lock())
+    let mut outcome = outcome.lock();
+    std::mem::take(&mut *outcome)
 }
 
 /// Whether a marker is still to be written (`TransactionMarkerRequestCompletionHandler`).

@@ -74,6 +74,16 @@ pub(crate) fn begin(
 
 /// Asks for all partitions at once; what speaks for the write to each, or why it is refused.
 pub(crate) async fn ask(broker: &Broker, asker: &Asker, asked: Vec<Asked>) -> Vec<Result<Proof, ErrorCode>> {
+    let began = broker.clock.now();
+    let answers = ask_now(broker, asker, asked).await;
+    let figures = &broker.metrics.transacting;
+    figures.verification_times.took(broker.clock.now().since(began));
+    let refused = answers.iter().filter(|answer| answer.is_err()).count();
+    figures.verification_failures.inc_by(u64::try_from(refused).unwrap_or(u64::MAX));
+    answers
+}
+
+async fn ask_now(broker: &Broker, asker: &Asker, asked: Vec<Asked>) -> Vec<Result<Proof, ErrorCode>> {
     let mut partitions = Partitions::new();
     for one in &asked {
         let name = one.partition.name();

@@ -148,7 +148,7 @@ fn an_id_with_used_up_epochs_gets_another_producer_id() {
     assert_eq!(trial.mark().unwrap().producer, producer(next.id.0, i16::MAX));
     assert_eq!(trial.end(used_up, true, 2), Ok(fresh));
     trial.add(fresh, T0, 2).unwrap();
-    assert_eq!(trial.end(used_up, true, 2), Err(ErrorCode::ProducerFenced));
+    assert_eq!(trial.end(used_up, true, 2), Err(ErrorCode::InvalidProducerIdMapping));
     // A transaction that is aborted at the last epoch has one epoch left to fence with.
     trial.set_epoch(last);
     trial.pass(Duration::from_secs(60));
@@ -169,13 +169,16 @@ fn a_producer_goes_on_with_the_id_and_epoch_it_names() {
     assert_eq!(trial.init(Some(producer(5, 0))), Err(ErrorCode::ProducerFenced));
     trial.init(None).unwrap();
     assert_eq!(trial.init(Some(second)), Err(ErrorCode::ProducerFenced), "another has begun meanwhile");
-    // Who was fenced cannot abort the transaction of the one who fenced it; the one itself can.
+    // Whoever asks aborts an open transaction, as in Kafka, also one that was fenced; it gets nothing from that.
     let holder = trial.init(None).unwrap();
     trial.add(holder, T0, 0).unwrap();
-    assert_eq!(trial.init(Some(second)), Err(ErrorCode::ProducerFenced));
-    assert_eq!(trial.state(), State::Ongoing);
-    assert_eq!(trial.init(Some(holder)), Err(ErrorCode::ConcurrentTransactions));
+    assert_eq!(trial.init(Some(second)), Err(ErrorCode::ConcurrentTransactions));
+    assert_eq!(trial.state(), State::PrepareAbort);
     assert!(!trial.mark().unwrap().commit);
+    assert_eq!(trial.init(Some(second)), Err(ErrorCode::ProducerFenced));
+    assert_eq!(trial.add(holder, T0, 0), Err(ErrorCode::ProducerFenced));
+    // The aborted one learns the epoch that it was aborted with.
+    assert_eq!(trial.init(Some(holder)), Ok(producer(holder.id.0, holder.epoch.0 + 1)));
     // The id was forgotten: whoever names what it had gets a fresh one.
     trial.pass(8 * DAY);
     assert_eq!(trial.shown(), None);
@@ -236,6 +239,56 @@ fn an_id_that_nobody_uses_is_forgotten_but_not_an_open_transaction() {
     trial.crash();
     assert_eq!(trial.shown(), None);
     assert_eq!(trial.end(first, true, 0), Err(ErrorCode::InvalidProducerIdMapping));
+}
+
+#[test]
+fn markers_that_are_written_are_not_shown_or_written_again_until_the_leader_changes() {
+    let mut trial = Trial::new();
+    let first = trial.init(None).unwrap();
+    trial.add(first, &[("t", 0), ("t", 1), ("u", 0)], 2).unwrap();
+    let next = trial.end(first, true, 2).unwrap();
+    let some = |of: &[(&str, i32)], producer| Command::SomeMarked(ID.into(), producer, partitions(of));
+    trial.ask(some(&[("u", 0)], first));
+    assert_eq!(trial.markers().unwrap().partitions.len(), 2, "markers of another epoch mean nothing");
+    trial.ask(some(&[("u", 0)], next));
+    trial.ask(some(&[("t", 1)], next));
+    assert_eq!(trial.markers().unwrap().partitions, partitions(T0));
+    assert_eq!(trial.shown().unwrap().partitions, partitions(T0));
+    trial.crash();
+    assert_eq!(trial.markers().unwrap().partitions.len(), 2);
+    trial.ask(some(&[("u", 0)], next));
+    trial.mark().unwrap();
+    trial.add(next, &[("u", 0)], 2).unwrap();
+    assert_eq!(trial.shown().unwrap().partitions, partitions(&[("u", 0)]));
+}
+
+#[test]
+fn a_transaction_that_another_coordinator_leads_has_no_deadline() {
+    let mut trial = Trial::new();
+    let first = trial.init(None).unwrap();
+    trial.set(|transaction| transaction.timeout_ms = i32::MAX);
+    trial.add(first, T0, 2).unwrap();
+    for _ in 0..2 {
+        trial.pass(400 * DAY);
+        assert_eq!(trial.state(), State::Ongoing);
+        trial.crash();
+    }
+}
+
+#[test]
+fn an_abort_by_the_coordinator_follows_the_version_of_the_cluster() {
+    for (level, may_go_on) in [(1, false), (2, true)] {
+        let mut trial = Trial::new();
+        trial.settings.level.store(level, Ordering::Relaxed);
+        let first = trial.init(None).unwrap();
+        trial.add(first, T0, 0).unwrap();
+        trial.pass(Duration::from_secs(60));
+        let markers = trial.mark().unwrap();
+        assert_eq!((markers.epoch_grew, markers.producer), (level == 2, producer(first.id.0, 1)));
+        assert_eq!(trial.end(first, false, 0), Err(ErrorCode::ProducerFenced));
+        let next = trial.init(Some(first));
+        assert_eq!(next, if may_go_on { Ok(markers.producer) } else { Err(ErrorCode::ProducerFenced) });
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The machine with a log of bytes, a clock and timers that move only when told.
 
 mod cases;
+mod lives;
 mod records;
 mod simulation;
 
@@ -216,8 +217,13 @@ impl Trial {
 
     /// As if so many transactions had been before.
     fn set_epoch(&mut self, epoch: i16) {
+        self.set(|transaction| transaction.epoch = ProducerEpoch(epoch));
+    }
+
+    /// As if the log said so.
+    fn set(&mut self, change: impl Fn(&mut Transaction)) {
         let mut transaction = self.shown().unwrap();
-        transaction.epoch = ProducerEpoch(epoch);
+        change(&mut transaction);
         let record =
             crate::txn::record::Record { id: ID.into(), value: Some(Box::new(transaction)), flexible: true };
         let mut outcome = Outcome::nothing();
