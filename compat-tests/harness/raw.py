@@ -326,3 +326,14 @@ def list_offset(connection, topic, partition, timestamp, version=7, isolation=0)
     request = {"ReplicaId": -1, "IsolationLevel": isolation, "Topics": [{"Name": topic, "Partitions": [part]}]}
     answer = connection.call("ListOffsets", version, request)["Topics"][0]["Partitions"][0]
     return answer["ErrorCode"], answer["Timestamp"], answer["Offset"]
+
+
+def committed_offsets(connection, group, topic, partitions):
+    """Partition -> offset that a group has committed, -1 for none; None where the coordinator cannot say yet, because it
+    loads or a transaction with offsets of the group is being decided."""
+    request = {"GroupId": group, "Topics": [{"Name": topic, "PartitionIndexes": list(partitions)}], "RequireStable": True}
+    answer = connection.call("OffsetFetch", 7, request)
+    found = [part for of in answer["Topics"] for part in of["Partitions"]]
+    if answer["ErrorCode"] or any(part["ErrorCode"] for part in found):
+        return None
+    return {part["PartitionIndex"]: part["CommittedOffset"] for part in found}

@@ -1,24 +1,24 @@
 """Transactions of every client that has them: commit, abort, fencing, time-out, offsets of groups, and `kill -9` of
-broker and application while records are consumed, transformed and produced."""
+broker and application while records are consumed and copied (the short form of `crash/run copies`)."""
 
 import os
-import signal
-import subprocess
+import time
 from functools import cache
-from pathlib import Path
 
 import pytest
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from crash import copies
+from crash.history import Fault
 from harness.admin import new_topic
-from harness.broker import start
-from harness.clients import CLIENTS, PYTHON, Refused, Transactions, committed, dump
+from harness.clients import CLIENTS, Refused, Transactions, committed, dump
 from harness.tools import tool
 from harness.wait import until
 
 TRANSACTING = [name for name, facts in CLIENTS.items() if facts.transacts]
 KILLS = int(os.environ.get("COMPAT_KILLS", "3"))
+SEED = int(os.environ.get("COMPAT_SEED", time.time()))
 
 
 @pytest.fixture
@@ -109,44 +109,11 @@ def test_the_tool_finds_a_hanging_transaction_and_aborts_it(shared_broker, topic
         assert found.strip().splitlines()[-1].split()[-1] == "None", found
 
 
-def test_a_copy_is_exact_although_broker_and_copier_are_killed(folder):
-    broker = start(folder)
-    copiers = []
-    try:
-        source, target = new_topic(broker, "source", partitions=2), new_topic(broker, "target", partitions=2)
-        count = 4000
-        with Transactions("librdkafka", broker, "source") as producer:
-            producer.ask("begin")
-            for number in range(count):
-                producer.ask("send", source, number % 2, str(number))
-            producer.ask("flush")
-            producer.ask("commit")
+@pytest.mark.parametrize("way", [way for way in copies.WAYS if way != "java-group"])
+def test_a_copy_is_exact_although_broker_and_copiers_are_killed(way):
+    copies.run(1, SEED, ways=[way], records=copies.WAYS[way].records // 4, kills=KILLS)
 
-        def copy():
-            log = open(folder / "copier.log", "ab")
-            program = Path(__file__).parents[1] / "clients/python/copier.py"
-            process = subprocess.Popen([PYTHON, str(program), broker.bootstrap, source, target, "copiers", "copier"], stdout=log, stderr=log)
-            copiers.append(process)
-            return process
 
-        copied = lambda: sum(max(offset, 0) for offset in offsets_of(broker, "copiers", source))
-        copier = copy()
-        for kill in range(KILLS):
-            before = copied()
-            until(lambda: copied() >= min(before + count // (KILLS + 2), count) or copier.poll() is not None, "the copy goes on", 120)
-            copier.send_signal(signal.SIGKILL)
-            copier.wait(10)
-            if kill % 2 == 0:
-                broker.kill()
-                broker.start()
-            copier = copy()
-        until(lambda: copied() >= count, "all is copied", 180)
-        values = committed("librdkafka", broker, target, "")
-        assert {p: sorted(map(int, of)) for p, of in values.items()} == {p: list(range(p, count, 2)) for p in (0, 1)}
-        assert all(list(map(int, of)) == sorted(map(int, of)) for of in values.values()), "the order is kept"
-    finally:
-        for copier in copiers:
-            if copier.poll() is None:
-                copier.kill()
-                copier.wait(10)
-        broker.kill()
+def test_a_copy_that_is_not_exact_is_noticed():
+    with pytest.raises(Fault, match="were copied twice"):
+        copies.run(1, SEED, "doubled", ways=["librdkafka"], records=100, kills=0)

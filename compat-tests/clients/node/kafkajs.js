@@ -210,7 +210,44 @@ async function committed(bootstrap, topic, last) {
   console.log(JSON.stringify(values))
 }
 
+// Copies a topic into another exactly once: what is read, and how far, is one transaction with what is written.
+async function copy(bootstrap, source, target, groupId, transactionalId, partition, size) {
+  const kafka = connect(bootstrap)
+  const producer = kafka.producer({ transactionalId, idempotent: true, maxInFlightRequests: 1 })
+  await producer.connect()
+  // What another copier of this id left open is over when this producer has its epoch; only then are offsets asked for.
+  await (await producer.transaction()).abort()
+  const consumer = kafka.consumer({ groupId, sessionTimeout: 2000, rebalanceTimeout: 4000, heartbeatInterval: 300, retry: { retries: 0 } })
+  await consumer.connect()
+  await consumer.subscribe({ topics: [source], fromBeginning: true })
+  await new Promise((resolve, reject) => {
+    consumer.on(consumer.events.CRASH, e => reject(e.payload.error))
+    consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      eachBatch: async ({ batch, resolveOffset, heartbeat }) => {
+        for (let at = 0; at < batch.messages.length;) {
+          const some = batch.messages.slice(at, at + Number(size))
+          const last = some.at(-1).offset
+          const open = await producer.transaction()
+          await open.send({ topic: target, acks: -1, messages: some.map(m => ({ value: m.value, partition: batch.partition })) })
+          const partitions = [{ partition: batch.partition, offset: String(BigInt(last) + 1n) }]
+          await open.sendOffsets({ consumerGroupId: groupId, topics: [{ topic: source, partitions }] })
+          if (Math.random() < 1 / 3) {
+            await open.abort()
+          } else {
+            await open.commit()
+            resolveOffset(last)
+            at += some.length
+          }
+          await heartbeat()
+        }
+      }
+    }).catch(reject)
+  })
+}
+
 const [verb, ...args] = process.argv.slice(2)
-const verbs = { produce, digest: (b, t) => read(b, t, false), dump: (b, t) => read(b, t, true), group, admin, transactions, committed }
+const verbs = { produce, digest: (b, t) => read(b, t, false), dump: (b, t) => read(b, t, true), group, admin, transactions, committed, copy }
 // An end before the last bytes are through the pipe would cut them off.
 verbs[verb](...args).then(() => process.stdout.write('', () => process.exit(0)), error => { console.error(error); process.exit(1) })

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 import sys
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener, TopicPartition
@@ -213,9 +214,40 @@ async def committed_values(bootstrap, topic, _last):
     print(json.dumps(values))
 
 
+async def copy(bootstrap, source, target, name, transactional_id, partition, size):
+    """Copies a partition exactly once: what is read, and how far, is one transaction with what is written."""
+    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, transactional_id=transactional_id)
+    await producer.start()
+    # What another copier of this id left open is over when this producer has its epoch; only then are offsets asked for.
+    await producer.begin_transaction()
+    await producer.abort_transaction()
+    tp = TopicPartition(source, int(partition))
+    consumer = AIOKafkaConsumer(
+        bootstrap_servers=bootstrap, group_id=name, isolation_level="read_committed", enable_auto_commit=False, auto_offset_reset="earliest")
+    await consumer.start()
+    consumer.assign([tp])
+
+    async def back_to_committed():
+        await producer.abort_transaction()
+        consumer.seek(tp, await consumer.committed(tp) or 0)
+
+    while True:
+        records = (await consumer.getmany(tp, timeout_ms=200, max_records=int(size))).get(tp, [])
+        if not records:
+            continue
+        await producer.begin_transaction()
+        for record in records:
+            await producer.send(target, record.value, partition=record.partition)
+        await producer.send_offsets_to_transaction({tp: records[-1].offset + 1}, name)
+        if random.random() < 1 / 3:
+            await back_to_committed()
+        else:
+            await producer.commit_transaction()
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         asyncio.run(read(*args, verb == "dump"))
     else:
-        asyncio.run({"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values}[verb](*args))
+        asyncio.run({"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values, "copy": copy}[verb](*args))

@@ -1,6 +1,7 @@
 """librdkafka (confluent-kafka) behind the verbs that every client of the compatibility tests offers."""
 
 import json
+import random
 import sys
 import threading
 
@@ -229,9 +230,42 @@ def transactions(bootstrap, name, timeout_ms):
     })
 
 
+def copy(bootstrap, source, target, name, transactional_id, _partition, size):
+    """Copies a topic into another exactly once: what is read, and how far, is one transaction with what is written."""
+    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "reconnect.backoff.max.ms": 200, "log_level": 2})
+    consumer = Consumer({
+        "bootstrap.servers": bootstrap, "group.id": name, "isolation.level": "read_committed", "enable.auto.commit": False,
+        "auto.offset.reset": "earliest", "session.timeout.ms": 3000, "heartbeat.interval.ms": 300, "reconnect.backoff.max.ms": 200, "log_level": 2})
+    producer.init_transactions(60)
+    consumer.subscribe([source])
+
+    def back_to_committed():
+        producer.abort_transaction(60)
+        for at in consumer.committed(consumer.assignment(), 60):
+            consumer.seek(TopicPartition(at.topic, at.partition, at.offset if at.offset >= 0 else OFFSET_BEGINNING))
+
+    while True:
+        messages = [message for message in consumer.consume(int(size), 0.2) if not message.error()]
+        if not messages:
+            continue
+        producer.begin_transaction()
+        try:
+            for message in messages:
+                producer.produce(target, message.value(), partition=message.partition())
+            producer.send_offsets_to_transaction(consumer.position(consumer.assignment()), consumer.consumer_group_metadata(), 60)
+            if random.random() < 1 / 3:
+                back_to_committed()
+            else:
+                producer.commit_transaction(60)
+        except KafkaException as failed:
+            if not failed.args[0].txn_requires_abort():
+                raise
+            back_to_committed()
+
+
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
         read(*args, verb == "dump")
     else:
-        {"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values}[verb](*args)
+        {"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values, "copy": copy}[verb](*args)

@@ -23,6 +23,7 @@ func main() {
 		"admin":        func(a []string) error { return admin(a[0]) },
 		"transactions": func(a []string) error { return transactions(a[0], a[1], a[2]) },
 		"committed":    func(a []string) error { return committed(a[0], a[1], a[2]) },
+		"copy":         func(a []string) error { return duplicate(a[0], a[1], a[2], a[3], a[4], a[6]) },
 	})
 }
 

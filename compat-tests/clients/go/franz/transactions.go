@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand"
+	"strconv"
 	"strings"
 	"time"
 
@@ -131,4 +133,38 @@ func committed(bootstrap, topic, last string) error {
 	line, err := json.Marshal(values)
 	fmt.Println(string(line))
 	return err
+}
+
+// duplicate copies a topic into another exactly once: what is read, and how far, is one transaction with what is written.
+func duplicate(bootstrap, source, target, group, name, size string) error {
+	count, err := strconv.Atoi(size)
+	if err != nil {
+		return err
+	}
+	session, err := kgo.NewGroupTransactSession(kgo.SeedBrokers(strings.Split(bootstrap, ",")...), kgo.TransactionalID(name),
+		kgo.ConsumerGroup(group), kgo.ConsumeTopics(source), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RequireStableFetchOffsets(), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.SessionTimeout(3*time.Second), kgo.HeartbeatInterval(300*time.Millisecond))
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	ctx := context.Background()
+	for {
+		fetches := session.PollRecords(ctx, count)
+		if fetches.NumRecords() == 0 {
+			continue
+		}
+		if err := session.Begin(); err != nil {
+			return err
+		}
+		first := kgo.AbortingFirstErrPromise(session.Client())
+		fetches.EachRecord(func(r *kgo.Record) {
+			session.Produce(ctx, &kgo.Record{Topic: target, Partition: r.Partition, Value: r.Value}, first.Promise())
+		})
+		commit := first.Err() == nil && rand.Intn(3) > 0
+		if _, err := session.End(ctx, kgo.TransactionEndTry(commit)); err != nil {
+			return err
+		}
+	}
 }
