@@ -96,9 +96,10 @@ def produce(client, broker, topic, codec, rows, *extra, timeout=300):
     assert answer["acked"] == lines.count("\n"), answer
 
 
-def dump(client, broker, topic):
-    """All records of a topic as [partition, offset, timestamp, key, value, headers], by partition and offset."""
-    rows = [json.loads(line) for line in run(client, "dump", broker.bootstrap, topic).splitlines() if line]
+def dump(client, broker, topic, *isolation):
+    """All records of a topic as [partition, offset, timestamp, key, value, headers], by partition and offset;
+    librdkafka leaves out what is not committed when it is told `read_committed`."""
+    rows = [json.loads(line) for line in run(client, "dump", broker.bootstrap, topic, *isolation).splitlines() if line]
     return sorted(rows, key=lambda row: row[:2])
 
 

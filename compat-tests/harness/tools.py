@@ -34,5 +34,5 @@ def tool(name, *args, stdin=None, check=True, timeout=180):
 LOG4J = WORK / "log4j2.properties"
 LOG4J.write_text(
     "status = error\nappender.c.type = Console\nappender.c.name = c\nappender.c.target = SYSTEM_ERR\n"
-    "appender.c.layout.type = PatternLayout\nappender.c.layout.pattern = %p %m%n\n"
-    "rootLogger.level = WARN\nrootLogger.appenderRef.c.ref = c\n")
+    "appender.c.layout.type = PatternLayout\nappender.c.layout.pattern = %d{HH:mm:ss.SSS} %p %m%n\n"
+    "rootLogger.level = ${sys:compat.level:-WARN}\nrootLogger.appenderRef.c.ref = c\n")

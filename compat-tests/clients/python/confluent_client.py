@@ -5,7 +5,7 @@ import random
 import sys
 import threading
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition, OFFSET_BEGINNING
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewPartitions, NewTopic, OffsetSpec
 
 from wire import Digest, encode, session, text
@@ -67,31 +67,29 @@ def committed_values(bootstrap, topic, _last):
     print(json.dumps(values))
 
 
-def read(bootstrap, topic, dump):
-    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False, "auto.offset.reset": "earliest"})
+def read(bootstrap, topic, isolation="read_uncommitted", *, dump):
+    """Every partition to its end: the last stable offset where only committed records are asked for."""
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "unused", "enable.auto.commit": False,
+                         "auto.offset.reset": "earliest", "isolation.level": isolation, "enable.partition.eof": True})
     partitions = sorted(consumer.list_topics(topic, timeout=30).topics[topic].partitions)
     digests = {p: Digest() for p in partitions}
-    ends = {}
-    for p in partitions:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, p), timeout=30)
-        if low < high:
-            ends[p] = high
-    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in ends])
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in partitions])
+    reading = set(partitions)
     quiet = 0
-    while ends and quiet < 60:
-        messages = consumer.consume(5000, timeout=1)
-        quiet = 0 if messages else quiet + 1
+    while reading and quiet < 60:
+        messages = consumer.consume(5000, timeout=0.2)
+        quiet = 0 if messages else quiet + 0.2
         for m in messages:
-            if m.error():
-                raise RuntimeError(m.error())
             p = m.partition()
-            if dump:
+            if m.error() and m.error().code() == KafkaError._PARTITION_EOF:
+                reading.discard(p)
+            elif m.error():
+                raise RuntimeError(m.error())
+            elif dump:
                 headers = [[name, text(value)] for name, value in m.headers() or []]
                 print(json.dumps([p, m.offset(), m.timestamp()[1], text(m.key()), text(m.value()), headers]))
             else:
                 digests[p].add(m.offset(), m.key(), m.value())
-            if m.offset() + 1 >= ends.get(p, 0):
-                ends.pop(p, None)
     consumer.close()
     if not dump:
         print(json.dumps({str(p): d.result() for p, d in digests.items()}))
@@ -266,6 +264,6 @@ def copy(bootstrap, source, target, name, transactional_id, _partition, size):
 if __name__ == "__main__":
     verb, args = sys.argv[1], sys.argv[2:]
     if verb == "digest" or verb == "dump":
-        read(*args, verb == "dump")
+        read(*args, dump=verb == "dump")
     else:
         {"produce": produce, "group": group, "admin": admin, "transactions": transactions, "committed": committed_values, "copy": copy}[verb](*args)
