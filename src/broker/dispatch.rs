@@ -144,6 +144,7 @@ fn handler(key: i16) -> Option<Handler> {
         }
         versions::GET_TELEMETRY_SUBSCRIPTIONS => Handler::Now(telemetry::get_subscriptions::handle),
         versions::PUSH_TELEMETRY => Handler::Now(telemetry::push::handle),
+        versions::ALTER_REPLICA_LOG_DIRS => Handler::Now(admin::alter_replica_log_dirs::handle),
         versions::DESCRIBE_QUORUM => Handler::Now(meta::describe_quorum::handle),
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => Handler::Now(admin::describe_scram::handle),
         versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),

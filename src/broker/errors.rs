@@ -97,6 +97,7 @@ impl From<&replica::Error> for Refused {
             E::OffsetOutOfRange { .. } => ErrorCode::OffsetOutOfRange,
             E::OffsetNotAvailable => ErrorCode::OffsetNotAvailable,
             E::NotDeletable => ErrorCode::PolicyViolation,
+            E::UnknownDirectory => ErrorCode::LogDirNotFound,
             E::Batch(batch) => batch_code(batch),
             E::Log(log) => log_code(log),
         };

@@ -35,6 +35,7 @@ use crate::groups;
 use crate::io::Clock;
 use crate::metrics;
 use crate::quota::Quotas;
+use crate::replica::Moves;
 use crate::replica::Replicas;
 use crate::txn as transactions;
 use std::sync::Arc;
@@ -54,6 +55,8 @@ pub struct Broker {
     pub groups: groups::Service,
     /// The partitions on this node.
     pub replicas: Arc<Replicas>,
+    /// Moves of partitions between the log directories.
+    pub moves: Moves,
     /// What clients fetch step by step.
     pub fetch_sessions: FetchSessions,
     /// Transactions, and ids for producers.

@@ -11,6 +11,7 @@ use crate::groups;
 use crate::io::Clock;
 use crate::metrics::Registry;
 use crate::quota::Quotas;
+use crate::replica::Moves;
 use crate::replica::Replicas;
 use crate::txn;
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
     let transactions = txn::Service::new(&config, publisher.clone(), controller.clone(), clock.clone());
     Arc::new(Broker {
         groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
+        moves: Moves::none(),
         telemetry: Telemetry::new(&config.telemetry, Registry::new().clients(), clock.clone()),
         quotas: Quotas::new(&config.quotas, clock.clone()),
         config,

@@ -4,6 +4,7 @@ use super::Error;
 use super::controller::Refusal;
 use super::controller::command::AlterConfigs;
 use super::controller::command::AlterQuotas;
+use super::controller::command::AssignDirectory;
 use super::controller::command::ConfigAlteration;
 use super::controller::command::CreatePartitions;
 use super::controller::command::CreateTopics;
@@ -139,6 +140,15 @@ impl ControllerClient {
     /// [`Error::NotActive`], or [`Error::Refused`] for a broker that is not registered, or runs.
     pub async fn unregister_broker(&self, broker: BrokerId) -> Result<Applied<()>, Error> {
         self.call(|reply| Command::UnregisterBroker(broker, reply)).await
+    }
+
+    /// Tells in which directory this broker's replica of a partition lies now.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] for a partition that is gone.
+    pub async fn assign_directory(&self, assignment: AssignDirectory) -> Result<Applied<()>, Error> {
+        let broker = self.broker;
+        self.call(|reply| Command::AssignDirectory { broker, assignment, reply }).await
     }
 
     /// A block of producer ids that nobody else gets.

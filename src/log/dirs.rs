@@ -37,17 +37,21 @@ use crate::log::open_files::OpenFiles;
 use crate::log::recover::Known;
 use crate::log::recover::Recovered;
 use crate::log::recover::recover;
+use crate::log::relocate;
+use crate::log::relocate::Relocation;
 use crate::log::segment::Place;
 use crate::log::segment::Segment;
 use crate::log::upkeep::Schedule;
 use crate::log::writer;
 use crate::metrics;
 use parking_lot::Mutex;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::Weak;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -89,6 +93,8 @@ pub struct LogSize {
     pub partition: TopicPartition,
     /// Its bytes on disk.
     pub bytes: u64,
+    /// How far it is behind the log that it will take the place of; `None` for a log that serves.
+    pub behind: Option<i64>,
 }
 
 /// A log directory, for DescribeLogDirs.
@@ -116,7 +122,7 @@ type Plants = ();
 /// All log directories. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Dirs {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
@@ -128,10 +134,14 @@ pub(crate) struct Inner {
     pub(crate) files: Arc<OpenFiles>,
     pub(crate) schedule: Mutex<Schedule>,
     /// Directories that could not be opened at the start, and why.
-    failed: Vec<(PathBuf, Arc<str>)>,
+    pub(crate) failed: Vec<(PathBuf, Arc<str>)>,
     cluster_id: String,
     /// Held while a log is opened, made or deleted.
-    changes: Mutex<()>,
+    pub(crate) changes: Mutex<()>,
+    /// Logs that are on the way to another directory.
+    pub(crate) relocations: Mutex<Vec<Weak<Relocation>>>,
+    /// Where partitions shall be made that do not exist yet.
+    pub(crate) preferred: Mutex<BTreeMap<TopicPartition, DirectoryId>>,
     disk_threads: Mutex<Vec<Thread>>,
     disk_tasks: Mutex<Vec<Task<()>>>,
     upkeep: Mutex<Option<Task<()>>>,
@@ -219,6 +229,7 @@ impl Dirs {
             faults: plants,
         };
         let (homes, failed, cluster_id) = open_homes(&services, &settings)?;
+        relocate::finish_moves(&homes)?;
         refuse_duplicates(&homes)?;
         if threads != Threads::Own {
             for home in &homes {
@@ -240,6 +251,8 @@ impl Dirs {
             failed,
             cluster_id,
             changes: Mutex::new(()),
+            relocations: Mutex::default(),
+            preferred: Mutex::default(),
             disk_threads: Mutex::new(Vec::new()),
             disk_tasks: Mutex::new(Vec::new()),
             upkeep: Mutex::new(None),
@@ -355,7 +368,7 @@ impl Dirs {
 
     /// The log of a partition, if it is open.
     pub fn log(&self, partition: &TopicPartition) -> Option<Arc<Log>> {
-        self.inner.homes.iter().find_map(|home| home.directory.open.lock().get(partition).cloned())
+        self.inner.log(partition)
     }
 
     /// Deletes a partition's log, open or not: its folder is renamed to `-delete` now and removed after
@@ -463,15 +476,20 @@ impl Dirs {
     pub fn describe(&self) -> Vec<Description> {
         let opened = self.inner.homes.iter().map(|home| {
             let directory = &home.directory;
-            let size =
-                |log: &Arc<Log>| LogSize { partition: log.partition().clone(), bytes: log.size_bytes() };
+            let size = |log: &Arc<Log>| LogSize {
+                partition: log.partition().clone(),
+                bytes: log.size_bytes(),
+                behind: None,
+            };
+            let mut logs: Vec<LogSize> = directory.logs().iter().map(size).collect();
+            logs.extend(self.inner.futures_in(home));
             Description {
                 path: directory.path.to_path_buf(),
                 id: Some(directory.id),
                 state: directory.state(),
                 space: directory.disk.space(&directory.path).ok(),
                 cleaning: self.inner.cleaner.describe(home),
-                logs: directory.logs().iter().map(size).collect(),
+                logs,
             }
         });
         let failed = self.inner.failed.iter().map(|(path, reason)| Description {
@@ -564,6 +582,23 @@ impl Dirs {
 }
 
 impl Inner {
+    pub(crate) fn log(&self, partition: &TopicPartition) -> Option<Arc<Log>> {
+        self.homes.iter().find_map(|home| home.directory.open.lock().get(partition).cloned())
+    }
+
+    /// The copies that grow in a directory.
+    fn futures_in(&self, home: &Home) -> Vec<LogSize> {
+        let relocations: Vec<Arc<Relocation>> =
+            self.relocations.lock().iter().filter_map(Weak::upgrade).collect();
+        let here = relocations.iter().filter(|relocation| relocation.is_to(home));
+        let size = |relocation: &Arc<Relocation>| {
+            let progress = relocation.progress()?;
+            let partition = relocation.partition().clone();
+            Some(LogSize { partition, bytes: progress.bytes, behind: Some(progress.lag) })
+        };
+        here.filter_map(size).collect()
+    }
+
     fn start_threads(&self) -> Result<(), Error> {
         for home in &self.homes {
             let directory = home.directory.clone();
@@ -661,7 +696,7 @@ impl Inner {
         self.homes.iter().fold(false, |worked, home| home.directory.drive() | worked)
     }
 
-    fn open_existing(
+    pub(crate) fn open_existing(
         &self,
         home: &Arc<Home>,
         (partition, topic_id): (&TopicPartition, TopicId),
@@ -739,6 +774,11 @@ impl Inner {
             home.directory.check()?;
             return Ok(home);
         }
+        let preferred = self.preferred.lock().remove(partition);
+        let wanted = self.homes.iter().find(|home| preferred == Some(home.directory.id));
+        if let Some(home) = wanted.filter(|home| home.directory.check().is_ok()) {
+            return Ok(home);
+        }
         let count = |home: &Home| home.directory.open.lock().len() + home.unopened.lock().found.len();
         let online = self.homes.iter().filter(|home| home.directory.check().is_ok());
         online.min_by_key(|home| count(home)).ok_or(Error::NoDirectory)
@@ -753,7 +793,7 @@ impl Home {
     }
 
     /// A partition is open (or gone): it is no longer among the unopened.
-    fn forget(&self, partition: &TopicPartition) {
+    pub(crate) fn forget(&self, partition: &TopicPartition) {
         let mut unopened = self.unopened.lock();
         unopened.found.remove(partition);
         unopened.recovered.remove(partition);
@@ -939,7 +979,7 @@ fn holds_no_segment(disk: &Disk, folder: &Path) -> Result<bool, Error> {
     }))
 }
 
-fn write_partition_metadata(disk: &Disk, folder: &Path, topic_id: TopicId) -> Result<(), Error> {
+pub(crate) fn write_partition_metadata(disk: &Disk, folder: &Path, topic_id: TopicId) -> Result<(), Error> {
     let file = folder.join(layout::PARTITION_METADATA);
     let text = checkpoint::encode_partition_metadata(topic_id);
     checkpoint::write_text(disk, &file, &text).map_err(|error| Error::io(&file, error))

@@ -45,6 +45,8 @@ pub(crate) struct Unopened {
     /// The broker's epoch at the last clean shutdown.
     pub(crate) broker_epoch: Option<i64>,
     pub(crate) found: BTreeMap<TopicPartition, FoundFolder>,
+    /// Copies that were being made by the process before this one.
+    pub(crate) futures: Vec<(TopicPartition, PathBuf)>,
     pub(crate) recovered: BTreeMap<TopicPartition, Result<Recovered, Error>>,
     pub(crate) recovery_points: Offsets,
     pub(crate) log_starts: Offsets,
@@ -156,7 +158,8 @@ impl Home {
                     directory.trash.lock().push(Trash { due, paths: vec![full] });
                 }
                 Folder::Future(partition) => {
-                    tracing::warn!(path = %full.display(), %partition, "leaving an unfinished move between log directories as it is");
+                    tracing::info!(path = %full.display(), %partition, "found an unfinished move between log directories");
+                    unopened.futures.push((partition, full));
                 }
                 Folder::Stray => {
                     tracing::warn!(path = %full.display(), "leaving a partition that was set aside as it is");

@@ -162,6 +162,11 @@ pub(crate) fn deleted_folder_name(partition: &TopicPartition) -> String {
     capped(partition, "-delete")
 }
 
+/// A fresh `-future` name, cut like a `-delete` name.
+pub(crate) fn future_folder_name(partition: &TopicPartition) -> String {
+    capped(partition, "-future")
+}
+
 /// A fresh `-stray` name, cut like a `-delete` name.
 pub(crate) fn stray_folder_name(partition: &TopicPartition) -> String {
     capped(partition, "-stray")

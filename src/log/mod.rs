@@ -41,6 +41,7 @@ mod prove;
 mod published;
 mod read;
 mod recover;
+mod relocate;
 mod retention;
 mod roll;
 mod scan;
@@ -72,6 +73,7 @@ pub use producers::Origin;
 pub use producers::ProducerEntry;
 pub use producers::Proof;
 pub use read::ReadResult;
+pub use relocate::Relocation;
 use wait::Progress;
 
 use crate::base::Instant;

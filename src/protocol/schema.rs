@@ -122,6 +122,7 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::OFFSET_DELETE => OFFSET_DELETE,
         versions::GET_TELEMETRY_SUBSCRIPTIONS => GET_TELEMETRY_SUBSCRIPTIONS,
         versions::PUSH_TELEMETRY => PUSH_TELEMETRY,
+        versions::ALTER_REPLICA_LOG_DIRS => ALTER_REPLICA_LOG_DIRS,
         versions::ELECT_LEADERS => ELECT_LEADERS,
         versions::ALTER_PARTITION_REASSIGNMENTS => ALTER_PARTITION_REASSIGNMENTS,
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => DESCRIBE_USER_SCRAM_CREDENTIALS,
@@ -542,6 +543,15 @@ const PUSH_TELEMETRY: &[Field] = &[
     fixed("CompressionType", 0, 1),
     blob("Metrics", 0),
 ];
+
+const ALTER_REPLICA_LOG_DIRS: &[Field] = &[list(
+    "Dirs",
+    0,
+    &Kind::Struct(&[
+        text("Path", 0),
+        list("Topics", 0, &Kind::Struct(&[text("Name", 0), list("Partitions", 0, &Kind::Fixed(4))])),
+    ]),
+)];
 
 const ELECT_LEADERS: &[Field] = &[
     fixed("ElectionType", 1, 1),

@@ -82,6 +82,8 @@ pub const DELETE_ACLS: i16 = 31;
 pub const DESCRIBE_CONFIGS: i16 = 32;
 /// Key of AlterConfigs.
 pub const ALTER_CONFIGS: i16 = 33;
+/// Key of AlterReplicaLogDirs.
+pub const ALTER_REPLICA_LOG_DIRS: i16 = 34;
 /// Key of DescribeLogDirs.
 pub const DESCRIBE_LOG_DIRS: i16 = 35;
 /// Key of CreatePartitions.
@@ -208,6 +210,7 @@ static TABLE: &[Api] = &[
     row(DELETE_ACLS, "DeleteAcls", (1, 3), 2, "There is no authorizer: SECURITY_DISABLED."),
     row(DESCRIBE_CONFIGS, "DescribeConfigs", (1, 4), 4, ""),
     row(ALTER_CONFIGS, "AlterConfigs", (0, 2), 2, ""),
+    row(ALTER_REPLICA_LOG_DIRS, "AlterReplicaLogDirs", (1, 2), 2, ""),
     row(DESCRIBE_LOG_DIRS, "DescribeLogDirs", (1, 5), 2, ""),
     row(CREATE_PARTITIONS, "CreatePartitions", (0, 3), 2, ""),
     row(DELETE_GROUPS, "DeleteGroups", (0, 3), 2, ""),

@@ -287,6 +287,7 @@ fn is_unexpected(error: &Error) -> bool {
         | Error::RequestTimedOut
         | Error::OffsetOutOfRange { .. }
         | Error::OffsetNotAvailable
+        | Error::UnknownDirectory
         | Error::NotDeletable => true,
     }
 }

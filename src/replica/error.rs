@@ -17,6 +17,9 @@ pub enum Error {
     /// The partition is led elsewhere, or is not (yet) or no longer here (NOT_LEADER_OR_FOLLOWER).
     #[error("this broker does not lead the partition")]
     NotLeaderOrFollower,
+    /// This broker's settings have no such log directory (LOG_DIR_NOT_FOUND).
+    #[error("no such log directory")]
+    UnknownDirectory,
     /// The partition could not be opened (KAFKA_STORAGE_ERROR).
     #[error("the partition is offline")]
     Offline,

@@ -15,6 +15,7 @@ use crate::io::task;
 use crate::log;
 use crate::log::Dirs;
 use crate::log::Log;
+use crate::log::Relocation;
 use crate::replica::partition::Partition;
 use crate::replica::partition::Shared;
 use crate::replica::registry::Hosted;
@@ -206,6 +207,29 @@ impl Reconciler {
                 registry.put(*id, &name.topic, partitions);
             }
         }
+    }
+
+    /// Puts a copy in another directory in place of a partition's log; whether it lies there now. Whoever waits at the
+    /// partition is told to look for the leader again.
+    pub(super) async fn swap(&mut self, relocation: Arc<Relocation>, registry: &Registry) -> bool {
+        let (id, name) = (relocation.topic_id(), relocation.partition().clone());
+        let state = self.seen.topic_by_id(id).and_then(|topic| topic.partition(name.partition)).cloned();
+        let (Some(Hosted::Online(partition)), Some(state)) = (registry.by_id(id, name.partition), state)
+        else {
+            relocation.throw_away();
+            return false;
+        };
+        partition.leave();
+        let shared = Arc::clone(&self.shared);
+        let (target, index, topic) = (relocation.target(), name.partition, Arc::clone(&name.topic));
+        let (hosted, moved) = task::run_blocking(move || {
+            let log = relocation.finish();
+            let moved = log.as_ref().is_ok_and(|log| log.directory_id() == target);
+            (hosted(&name, log, &state, &shared), moved)
+        })
+        .await;
+        registry.put(id, &topic, vec![(index, hosted)]);
+        moved
     }
 
     fn change_roles(&self, topic: &Topic, registry: &Registry) {

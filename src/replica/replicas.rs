@@ -16,6 +16,7 @@ use crate::metrics;
 use crate::replica::error::Error;
 use crate::replica::leadership::Leaderships;
 use crate::replica::leadership::Led;
+use crate::replica::move_dir::Swap;
 use crate::replica::partition::Partition;
 use crate::replica::partition::Shared;
 use crate::replica::reconcile::Reconciler;
@@ -25,6 +26,7 @@ use crate::replica::registry::Registry;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::mpsc;
 use tokio::sync::watch;
 
 /// How often partitions are tried again that could not be opened for want of room.
@@ -41,6 +43,7 @@ pub struct Replicas {
     /// The offset of the image that was acted on last.
     applied: watch::Sender<Offset>,
     task: Mutex<Option<Task<()>>>,
+    swaps: mpsc::Sender<Swap>,
 }
 
 impl Replicas {
@@ -60,7 +63,9 @@ impl Replicas {
             lag_max: Duration::from_millis(lag_max.unwrap_or(30_000)),
             topics,
         });
+        let (swaps, mut asked) = mpsc::channel(1);
         let replicas = Arc::new(Replicas {
+            swaps,
             publisher: publisher.clone(),
             dirs: Some(dirs.clone()),
             registry: Registry::default(),
@@ -90,6 +95,13 @@ impl Replicas {
                     biased;
                     () = shutdown.triggered() => return,
                     changed = images.changed() => if changed.is_err() { return },
+                    Some(Swap { relocation, done }) = asked.recv() => {
+                        let moved = reconciler.swap(relocation, &follower.registry).await;
+                        follower.leaderships.publish(|topic| follower.led(topic));
+                        // Whoever asked may have gone: the log lies where it lies.
+                        let _gone = done.send(moved).is_err();
+                        continue;
+                    }
                     () = retry_clock.sleep(RETRY_OPENING), if !reconciler.waiting.is_empty() => {
                         follower.open_waiting(&mut reconciler).await;
                         continue;
@@ -107,6 +119,7 @@ impl Replicas {
     #[cfg(test)]
     pub(crate) fn idle(publisher: Publisher) -> Arc<Replicas> {
         Arc::new(Replicas {
+            swaps: mpsc::channel(1).0,
             publisher,
             dirs: None,
             registry: Registry::default(),
@@ -114,6 +127,11 @@ impl Replicas {
             applied: watch::channel(Offset(-1)).0,
             task: Mutex::new(None),
         })
+    }
+
+    /// What moves between log directories work with.
+    pub(super) fn movable(&self) -> (Option<Dirs>, mpsc::Sender<Swap>) {
+        (self.dirs.clone(), self.swaps.clone())
     }
 
     async fn act(&self, reconciler: &mut Reconciler, image: &Arc<Image>) {

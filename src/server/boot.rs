@@ -23,6 +23,7 @@ use crate::log::Dirs;
 use crate::metrics;
 use crate::net;
 use crate::quota::Quotas;
+use crate::replica::Moves;
 use crate::replica::Replicas;
 use crate::server::Error;
 use crate::server::Platform;
@@ -64,6 +65,8 @@ pub struct Server {
     pub(super) marking: Marking,
     /// Follows what the image says of limits.
     pub(super) following: Task<()>,
+    /// Moves logs between directories.
+    pub(super) moving: Task<()>,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
@@ -173,7 +176,11 @@ async fn start_in(
     let quotas = Quotas::new(&config.quotas, clock.clone());
     quotas.update(&publisher.current()).await;
     let following = quotas.follow(&publisher, below.clone());
+    let controller = (local.controller().clone(), publisher.clone());
+    let (moves, moving) =
+        Moves::start(&replicas, controller, Arc::clone(&config), clock.clone(), below.clone());
     let broker = Arc::new(Broker {
+        moves,
         config: Arc::clone(&config),
         clock: clock.clone(),
         quotas,
@@ -212,6 +219,7 @@ async fn start_in(
         transactions,
         marking,
         following,
+        moving,
         replicas,
         local,
         dirs,

@@ -41,6 +41,7 @@ impl Server {
         let below = async {
             self.marking.ended().await;
             self.following.join().await;
+            self.moving.join().await;
             self.coordination.ended().await;
             self.transacting.ended().await;
             self.replicas.ended().await;

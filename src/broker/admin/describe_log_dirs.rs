@@ -88,8 +88,8 @@ fn topics(
             topics.entry(topic).or_default().push(DirectoryPartition {
                 index: partition.0,
                 size: bounded(log.bytes),
-                offset_lag: offset_lag(broker, topic, *partition),
-                future: false,
+                offset_lag: log.behind.unwrap_or_else(|| offset_lag(broker, topic, *partition)),
+                future: log.behind.is_some(),
             });
         }
     }

@@ -3,6 +3,7 @@
 pub(super) mod acls;
 pub(super) mod alter_configs;
 pub(super) mod alter_partition_reassignments;
+pub(super) mod alter_replica_log_dirs;
 pub(super) mod client_quotas;
 pub(super) mod create_partitions;
 pub(super) mod create_topics;

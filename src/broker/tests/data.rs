@@ -95,6 +95,11 @@ async fn send(bench: &Bench, version: i16, topic: &str, records: Bytes) -> Parti
 }
 
 /// The error of sending `records` with a version that has messages and record errors.
+/// Two records for a topic's first partition.
+pub(super) async fn produce_some(bench: &Bench, topic: &str) {
+    assert_eq!(send(bench, 9, topic, batch(&["one", "two"])).await.error_code, 0);
+}
+
 async fn refusal(bench: &Bench, topic: &str, records: Bytes) -> ErrorCode {
     ErrorCode::from_code(send(bench, 12, topic, records).await.error_code).unwrap()
 }

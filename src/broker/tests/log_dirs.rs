@@ -1,10 +1,15 @@
-//! DescribeLogDirs in all versions that the crate knows.
+//! DescribeLogDirs in all versions that the crate knows, and moves between log directories.
 
 use super::Bench;
 use super::admin::create;
+use crate::base::ErrorCode;
+use crate::base::PartitionIndex;
 use crate::broker::wire;
 use crate::protocol::versions;
+use kafka_protocol::messages::AlterReplicaLogDirsRequest;
 use kafka_protocol::messages::DescribeLogDirsRequest;
+use kafka_protocol::messages::alter_replica_log_dirs_request::AlterReplicaLogDir;
+use kafka_protocol::messages::alter_replica_log_dirs_request::AlterReplicaLogDirTopic;
 use kafka_protocol::messages::describe_log_dirs_request::DescribableLogDirTopic;
 use kafka_protocol::messages::describe_log_dirs_response::DescribeLogDirsResult;
 
@@ -44,4 +49,54 @@ async fn directories_tell_their_partitions_and_space() {
         let none = bench.ask(&DescribeLogDirsRequest::default().with_topics(Some(Vec::new())), version).await;
         assert_eq!((none.results.len(), partitions(&none.results[0])), (1, Vec::new()));
     }
+}
+
+async fn alter(bench: &Bench, path: &str, topic: &'static str, version: i16) -> ErrorCode {
+    let topic =
+        AlterReplicaLogDirTopic::default().with_name(wire::topic_name(topic)).with_partitions(vec![0]);
+    let directory = AlterReplicaLogDir::default().with_path(wire::text(path)).with_topics(vec![topic]);
+    let answer = bench.ask(&AlterReplicaLogDirsRequest::default().with_dirs(vec![directory]), version).await;
+    ErrorCode::from_code(answer.results[0].partitions[0].error_code).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_partition_moves_to_another_directory_and_goes_on_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let dirs = format!("{},{}", path("one"), path("two"));
+    let bench = Bench::new(&[("log.dirs", &dirs)]).await;
+    create(&bench, "t", 1).await;
+    let place = |bench: &Bench| {
+        let partition = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
+        partition.log().directory_id()
+    };
+    for version in Bench::versions(versions::ALTER_REPLICA_LOG_DIRS) {
+        super::data::produce_some(&bench, "t").await;
+        let (from, epoch) = (place(&bench), bench.epoch("t"));
+        let nowhere = path("three");
+        assert_eq!(alter(&bench, &nowhere, "t", version).await, ErrorCode::LogDirNotFound);
+        assert_eq!(alter(&bench, &path("one"), "x", version).await, ErrorCode::ReplicaNotAvailable);
+        // To its own directory it does not move; to the other it does, and with the new epoch that is known.
+        let other = if bench.directory(&path("one")) == from { path("two") } else { path("one") };
+        let own = if other == path("one") { path("two") } else { path("one") };
+        for path in [own, other.clone()] {
+            assert_eq!(alter(&bench, &path, "t", version).await, ErrorCode::None);
+        }
+        while bench.epoch("t") == epoch || place(&bench) == from {
+            bench.broker.clock.sleep(std::time::Duration::from_millis(5)).await;
+        }
+        assert_eq!(place(&bench), bench.directory(&other));
+        let image = bench.broker.publisher.current();
+        assert_eq!(image.partition("t", PartitionIndex(0)).unwrap().directories, [place(&bench).0]);
+    }
+    super::data::produce_some(&bench, "t").await;
+    assert_eq!(alter(&bench, &path("two"), "later", 2).await, ErrorCode::ReplicaNotAvailable);
+    create(&bench, "later", 1).await;
+    let later = bench.broker.replicas.by_name("later", PartitionIndex(0)).unwrap();
+    assert_eq!(later.log().directory_id(), bench.directory(&path("two")), "the wish was kept");
+    let (end, before) =
+        (bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap().log_end_offset(), place(&bench));
+    let bench = bench.restart().await;
+    let after = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
+    assert_eq!((after.log_end_offset(), place(&bench)), (end, before));
 }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod cluster;
+mod coverage;
 mod data;
 mod log_dirs;
 mod meta;
@@ -27,6 +28,7 @@ use crate::metrics::Registry;
 use crate::protocol::Part;
 use crate::protocol::versions;
 use crate::quota::Quotas;
+use crate::replica::Moves;
 use crate::replica::Replicas;
 use crate::txn;
 use bytes::BufMut;
@@ -71,7 +73,8 @@ impl Bench {
         (clock, threads): (Clock, Threads),
     ) -> Bench {
         let mut set: BTreeMap<String, String> = lines.iter().cloned().collect();
-        set.insert("log.dirs".to_owned(), folder.path().join("data").to_str().unwrap().to_owned());
+        let data = folder.path().join("data").to_str().unwrap().to_owned();
+        set.entry("log.dirs".to_owned()).or_insert(data);
         set.entry("node.id".to_owned()).or_insert_with(|| "1".to_owned());
         let config = Arc::new(ServerConfig::new(&set, "machine").unwrap());
         let (disk, shutdown) = (Disk::system(), Shutdown::new());
@@ -104,6 +107,10 @@ impl Bench {
             txn::Service::new(&config, publisher.clone(), local.controller().clone(), clock.clone());
         let quotas = Quotas::new(&config.quotas, clock.clone());
         quotas.update(&publisher.current()).await;
+        let replicas = replicas.await;
+        let controller = (local.controller().clone(), publisher.clone());
+        let (moves, _task) =
+            Moves::start(&replicas, controller, Arc::clone(&config), clock.clone(), shutdown.clone());
         let registry = Registry::new();
         let broker = Arc::new(Broker {
             quotas,
@@ -113,7 +120,8 @@ impl Bench {
             clock,
             publisher,
             controller: local.controller().clone(),
-            replicas: replicas.await,
+            replicas,
+            moves,
             fetch_sessions: FetchSessions::new(10),
             transactions,
             metrics: registry.broker(),
@@ -169,6 +177,19 @@ impl Bench {
         let response = R::Response::decode(&mut answer, version).unwrap();
         assert!(answer.is_empty(), "bytes behind the answer to {} version {version}", R::KEY);
         response
+    }
+
+    /// The leader epoch of a topic's first partition, as the cluster has it and this broker too.
+    pub(super) fn epoch(&self, topic: &str) -> i32 {
+        let index = crate::base::PartitionIndex(0);
+        let known = self.broker.publisher.current().partition(topic, index).unwrap().leader_epoch;
+        let here = self.broker.replicas.by_name(topic, index).map(|partition| partition.leader_epoch());
+        here.map_or(-1, |here| here.0.min(known.0))
+    }
+
+    /// The id of the log directory at this path.
+    pub(super) fn directory(&self, path: &str) -> crate::log::DirectoryId {
+        self.dirs.directory_at(path).unwrap().0.unwrap()
     }
 
     /// Every version of an API that is offered.

@@ -236,6 +236,17 @@ pub struct Reassignment {
 /// What became of one partition's move.
 pub type ReassignmentResult = (String, PartitionIndex, Result<(), Refusal>);
 
+/// Where a broker's replica of a partition lies now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AssignDirectory {
+    /// The topic.
+    pub topic: TopicId,
+    /// The partition's number.
+    pub partition: PartitionIndex,
+    /// The directory.
+    pub directory: Uuid,
+}
+
 /// A broker that announces itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterBroker {

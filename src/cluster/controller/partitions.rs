@@ -5,6 +5,7 @@ use super::Records;
 use super::Refusal;
 use super::Situation;
 use super::allowance;
+use super::command::AssignDirectory;
 use super::command::CreatePartitions;
 use super::command::MorePartitions;
 use super::placement;
@@ -219,6 +220,29 @@ pub(super) fn directory_of(image: &Image, partition: &Partition, id: BrokerId) -
     let place = partition.replicas.iter().position(|replica| *replica == id);
     let known = place.and_then(|place| partition.directories.get(place)).copied();
     known.unwrap_or_else(|| directory(image, id))
+}
+
+/// Notes in which directory a broker's replica of a partition lies (KIP-858). Where the broker leads, a new leader epoch
+/// begins: the log was opened anew.
+///
+/// # Errors
+/// `UNKNOWN_TOPIC_ID` or `UNKNOWN_TOPIC_OR_PARTITION`.
+pub fn assign_directory(
+    image: &Image,
+    broker: BrokerId,
+    assignment: AssignDirectory,
+) -> Result<Outcome<()>, Refusal> {
+    let topic = image.topic_by_id(assignment.topic).ok_or_else(Refusal::unknown_topic_id)?;
+    let partition = topic.partition(assignment.partition).ok_or_else(Refusal::unknown_topic)?;
+    let mut change = PartitionChangeRecord::new(topic.id, partition.index);
+    let directory = |id: &BrokerId| {
+        if *id == broker { assignment.directory } else { directory_of(image, partition, *id) }
+    };
+    change.directories = Some(partition.replicas.iter().map(directory).collect());
+    if partition.leader == broker {
+        change.leader = broker;
+    }
+    Ok(Outcome { records: vec![change.into()], response: () })
 }
 
 /// Whether a replica may lead: its broker is active, and so is the directory it lies in.

@@ -7,6 +7,7 @@ use super::Situation;
 use super::brokers;
 use super::command::AlterConfigs;
 use super::command::AlterQuotas;
+use super::command::AssignDirectory;
 use super::command::ConfigAlteration;
 use super::command::CreatePartitions;
 use super::command::CreateTopics;
@@ -60,6 +61,7 @@ pub(crate) enum Command {
     ElectLeaders(ElectLeaders, Reply<Vec<ElectionResult>>),
     Reassign(Reassignments, Reply<Vec<ReassignmentResult>>),
     UnregisterBroker(BrokerId, Reply<()>),
+    AssignDirectory { broker: BrokerId, assignment: AssignDirectory, reply: Reply<()> },
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
 }
 
@@ -122,6 +124,10 @@ impl Turn {
             }
             Command::UnregisterBroker(broker, reply) => {
                 let decided = brokers::unregister(&self.draft, config.node_id, broker);
+                self.keep(decided, reply);
+            }
+            Command::AssignDirectory { broker, assignment, reply } => {
+                let decided = partitions::assign_directory(&self.draft, broker, assignment);
                 self.keep(decided, reply);
             }
             Command::AllocateProducerIds { broker, reply } => {

@@ -5,6 +5,7 @@ mod folders;
 mod model;
 mod producers;
 mod proof;
+mod relocate;
 
 use crate::base::BrokerId;
 use crate::base::LeaderEpoch;
