@@ -5,7 +5,7 @@ import asyncio
 import sys
 import time
 
-from crash import cuts, flips, full, kills, soak
+from crash import copies, cuts, flips, full, histories, kills, soak
 from crash.history import Fault
 
 
@@ -19,6 +19,10 @@ def main():
     what.add_parser("full", help="R9: the disk is full, and there is room again").add_argument("count", type=int)
     what.add_parser("soak", help="R16: mixed load at full speed").add_argument("count", type=int, metavar="SECONDS")
     what.add_parser("flips", help="R7 with the real process: damaged files").add_argument("count", type=int)
+    what.add_parser("histories", help="R2: transactions of librdkafka and Java, judged as a history").add_argument("count", type=int, metavar="KILLS")
+    copying = what.add_parser("copies", help="exactly-once copies by each client, with kill -9 of broker and copiers")
+    copying.add_argument("count", type=int, metavar="ROUNDS")
+    copying.add_argument("ways", nargs="*", metavar="CLIENT", help=f"some of {', '.join(copies.WAYS)}; without one all")
     arguments = parser.parse_args()
     match arguments.what:
         case "kills":
@@ -29,6 +33,10 @@ def main():
             asyncio.run(soak.run(arguments.count, arguments.seed, arguments.plant))
         case "flips":
             asyncio.run(flips.run(arguments.count, arguments.seed, arguments.plant))
+        case "histories":
+            histories.run(arguments.count, arguments.seed, arguments.plant)
+        case "copies":
+            copies.run(arguments.count, arguments.seed, arguments.plant, arguments.ways)
         case "full":
             asyncio.run(full.run(arguments.count, arguments.seed, arguments.plant))
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from crash import cuts, disk, flat, flips, full, kills, plants, soak
+from crash import cuts, disk, flat, flips, full, histories, judge, kills, plants, soak
 from crash.history import Fault
 
 SEED = int(os.environ.get("COMPAT_SEED", time.time()))
@@ -67,6 +67,54 @@ def test_a_full_disk_is_read_and_refused_and_goes_on_without_a_restart():
 @own_disk
 def test_the_checker_of_full_disks_notices():
     noticed(full.run(1, SEED, "lost"), *GONE)
+
+
+def test_histories_of_transactions_hold_although_broker_and_writers_are_killed():
+    histories.run(2, SEED)
+
+
+@pytest.mark.parametrize("plant, words", [("flipped", ["torn", "lost", "taken back"]), ("uncommitted", ["aborted and seen"]), ("back", ["moved back"])])
+def test_the_checker_of_histories_notices(plant, words):
+    assert plant in histories.PLANTS
+    with pytest.raises(Fault) as caught:
+        histories.run(1, SEED, plant, clients=("librdkafka", "librdkafka"))
+    assert any(word in str(caught.value) for word in words), caught.value
+
+
+HERE, THERE = ("ledger", 0), ("ledger", 1)
+
+
+@pytest.mark.parametrize("change, word", [
+    (lambda rows, history: None, None),
+    (lambda rows, history: rows[HERE].pop(0), "torn"),
+    (lambda rows, history: (rows[HERE].pop(0), rows[THERE].pop(0)), "lost"),
+    (lambda rows, history: rows[HERE].append((9, "w/0/0")), "doubled"),
+    (lambda rows, history: rows.update({HERE: [(0, "w/2/0"), (2, "w/0/0")]}), "out of order"),
+    (lambda rows, history: rows[HERE].insert(1, (1, "w/1/0")), "aborted and seen"),
+    (lambda rows, history: rows[HERE].append((9, "w/7/0")), "never written there"),
+    (lambda rows, history: history.see(HERE, 0, "w/2/0"), "taken back"),
+    (lambda rows, history: history.see(THERE, 8, "w/0/1"), "taken back"),
+    (lambda rows, history: history.offset("w", 1), "moved back"),
+    (lambda rows, history: history.offset("w", 3), "torn from its offsets"),
+])
+def test_the_judge_of_histories_knows_each_fault(change, word):
+    history = judge.History()
+    for number, state in ((0, judge.COMMITTED), (1, judge.ABORTED), (2, judge.ASKED)):
+        transaction = history.begin("w", number)
+        transaction.records, transaction.offset, transaction.state = [HERE, THERE], number, state
+    rows = {HERE: [(0, "w/0/0"), (2, "w/2/0")], THERE: [(0, "w/0/1"), (2, "w/2/1")]}
+    for offset in (0, 2):
+        history.offset("w", offset)
+
+    def all_of_it():
+        change(rows, history)
+        return history.judge(rows)
+
+    if word is None:
+        assert all_of_it() == 2
+    else:
+        with pytest.raises(Fault, match=word):
+            all_of_it()
 
 
 def test_damaged_files_are_never_taken_for_good():

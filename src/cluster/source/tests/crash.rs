@@ -15,22 +15,23 @@ use crate::io::sim::SimClock;
 use crate::io::sim::SimDisk;
 use crate::io::task::Shutdown;
 use crate::log::Dirs;
-use crate::log::Threads;
+use crate::log::Faults;
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 const PARTITIONS: i32 = 3;
 
 /// One life of the node: from a start to a power cut.
-struct Life {
-    dirs: Dirs,
-    local: Local,
-    shutdown: Shutdown,
+pub(super) struct Life {
+    pub(super) dirs: Dirs,
+    pub(super) local: Local,
+    pub(super) shutdown: Shutdown,
 }
 
 /// Does the disk's work while something waits for it.
-async fn driven<T>(dirs: &Dirs, work: impl Future<Output = T>) -> T {
+pub(super) async fn driven<T>(dirs: &Dirs, work: impl Future<Output = T>) -> T {
     let mut work = pin!(work);
     loop {
         tokio::select! {
@@ -43,17 +44,16 @@ async fn driven<T>(dirs: &Dirs, work: impl Future<Output = T>) -> T {
     }
 }
 
-async fn start(disk: &SimDisk, clock: &SimClock, config: &Arc<ServerConfig>) -> Life {
+pub(super) async fn start(
+    disk: &SimDisk,
+    clock: &SimClock,
+    config: &Arc<ServerConfig>,
+    skip_sync: bool,
+) -> Life {
     let (disk, clock, shutdown) = (Disk::Sim(disk.clone()), Clock::Sim(clock.clone()), Shutdown::new());
-    let dirs = Dirs::open(
-        disk.clone(),
-        clock.clone(),
-        shutdown.clone(),
-        config.storage.clone(),
-        Threads::Driven,
-        crate::metrics::Registry::new().log(),
-    )
-    .unwrap();
+    let faults = Arc::new(Faults::default());
+    faults.skip_sync.store(skip_sync, Ordering::Relaxed);
+    let dirs = Dirs::open_faulty(disk.clone(), clock.clone(), config.storage.clone(), faults).unwrap();
     let opening = Opening {
         config: Arc::clone(config),
         listeners: config.listeners.clone(),
@@ -97,7 +97,7 @@ async fn lives(seed: u64) {
     let mut answered: Vec<String> = Vec::new();
     let mut epoch = LeaderEpoch(0);
     for life in 0..4 {
-        let Life { dirs, local, shutdown } = start(&disk, &clock, &config).await;
+        let Life { dirs, local, shutdown } = start(&disk, &clock, &config, false).await;
         let image = local.publisher().current();
         assert!(image.epoch > epoch, "seed {seed}: epoch {} came twice", image.epoch);
         epoch = image.epoch;

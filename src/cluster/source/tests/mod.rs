@@ -1,6 +1,7 @@
 //! The local source under random commands, restarts and failures, beside a plain model of what was answered.
 
 mod crash;
+mod lives;
 
 use super::files::Folder;
 use super::local::Local;
