@@ -1,6 +1,6 @@
 """The rows, in the order of docs/benchmarks.md."""
 
-from bench.rows import clients, compaction, fetch, groups, latency, memory, pair, produce, starting, synced
+from bench.rows import clients, compaction, fetch, groups, latency, memory, pair, produce, starting, synced, transactions
 
 ROWS = {
     "P1": produce.large,
@@ -20,5 +20,6 @@ ROWS = {
     "P13": memory.idle_connections,
     "P14": groups.run,
     "P16": compaction.run,
+    "T": transactions.run,
     "C": clients.run,
 }

@@ -37,6 +37,12 @@ pub struct Args {
     pub rate: u64,
     /// Whether an idle connection says ApiVersions once, as clients do.
     pub hello: bool,
+    /// Partitions that a transaction writes to.
+    pub spread: usize,
+    /// Each so manieth transaction is aborted; 0 for none.
+    pub abort_every: u64,
+    /// Whether only committed records are fetched.
+    pub committed: bool,
 }
 
 impl Args {
@@ -63,6 +69,9 @@ impl Args {
             amount: 0,
             rate: 5000,
             hello: true,
+            spread: 1,
+            abort_every: 0,
+            committed: false,
         };
         while let Some(name) = words.next() {
             let value = words.next().ok_or_else(|| format!("{name} has no value"))?;
@@ -102,6 +111,9 @@ impl Args {
             "--amount" => self.amount = value.parse()?,
             "--rate" => self.rate = value.parse()?,
             "--hello" => self.hello = value.parse()?,
+            "--spread" => self.spread = value.parse()?,
+            "--abort-every" => self.abort_every = value.parse()?,
+            "--committed" => self.committed = value.parse()?,
             _ => return Err(format!("unknown option {name}").into()),
         }
         Ok(())

@@ -7,6 +7,7 @@ use crate::bytes::{In, Out};
 
 const HEAD: usize = 61;
 const CHECKED_FROM: usize = 21;
+const TRANSACTIONAL: i16 = 1 << 4;
 
 /// One record to send.
 pub struct Row<'a> {
@@ -14,8 +15,28 @@ pub struct Row<'a> {
     pub value: &'a [u8],
 }
 
+/// Who writes a batch.
+#[derive(Clone, Copy)]
+pub struct Producer {
+    pub id: i64,
+    pub epoch: i16,
+    /// Of the batch's first record.
+    pub sequence: i32,
+}
+
 /// A batch of magic 2 without compression and without a producer id.
 pub fn build(timestamp_ms: i64, rows: &[Row<'_>]) -> Vec<u8> {
+    build_for(timestamp_ms, rows, None)
+}
+
+/// A batch of a transaction.
+pub fn transactional(records: usize, bytes: usize, producer: &Producer) -> Vec<u8> {
+    let value = noise(bytes);
+    let rows: Vec<Row<'_>> = (0..records).map(|_| Row { key: None, value: &value }).collect();
+    build_for(crate::clock::unix_ms(), &rows, Some(producer))
+}
+
+fn build_for(timestamp_ms: i64, rows: &[Row<'_>], producer: Option<&Producer>) -> Vec<u8> {
     let mut out = Out(Vec::with_capacity(HEAD + rows.iter().map(|row| row.value.len() + 32).sum::<usize>()));
     let last = rows.len() as i32 - 1;
     out.i64(0);
@@ -23,13 +44,13 @@ pub fn build(timestamp_ms: i64, rows: &[Row<'_>]) -> Vec<u8> {
     out.i32(-1);
     out.i8(2);
     out.i32(0);
-    out.i16(0);
+    out.i16(if producer.is_some() { TRANSACTIONAL } else { 0 });
     out.i32(last);
     out.i64(timestamp_ms);
     out.i64(timestamp_ms);
-    out.i64(-1);
-    out.i16(-1);
-    out.i32(-1);
+    out.i64(producer.map_or(-1, |producer| producer.id));
+    out.i16(producer.map_or(-1, |producer| producer.epoch));
+    out.i32(producer.map_or(-1, |producer| producer.sequence));
     out.i32(rows.len() as i32);
     let mut body = Out::default();
     for (delta, row) in rows.iter().enumerate() {
@@ -59,18 +80,22 @@ pub fn build(timestamp_ms: i64, rows: &[Row<'_>]) -> Vec<u8> {
 
 /// A batch of equal records whose values do not compress to nothing; with `keyed` each has a key, too.
 pub fn plain(records: usize, bytes: usize, keyed: bool) -> Vec<u8> {
+    let value = noise(bytes);
+    let key = keyed.then_some(&KEY[..]);
+    let rows: Vec<Row<'_>> = (0..records).map(|_| Row { key, value: &value }).collect();
+    build(crate::clock::unix_ms(), &rows)
+}
+
+fn noise(bytes: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15u64;
-    let value: Vec<u8> = (0..bytes)
+    (0..bytes)
         .map(|_| {
             state ^= state << 13;
             state ^= state >> 7;
             state ^= state << 17;
             state as u8
         })
-        .collect();
-    let key = keyed.then_some(&KEY[..]);
-    let rows: Vec<Row<'_>> = (0..records).map(|_| Row { key, value: &value }).collect();
-    build(crate::clock::unix_ms(), &rows)
+        .collect()
 }
 
 /// The key that `plain` gives to records, to be found again.

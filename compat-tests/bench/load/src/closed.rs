@@ -136,6 +136,7 @@ pub fn ask(args: &Args, partition: i32, offset: i64, min_bytes: i32) -> Vec<u8> 
         wait_ms: args.wait_ms,
         min_bytes,
         max_bytes: args.max_bytes,
+        committed: args.committed,
         session: (0, -1),
         topic: &args.topic,
         places: &[(partition, offset)],

@@ -161,6 +161,7 @@ fn consume(mut conn: Conn, args: &Args, starts: Vec<i64>, plan: &Plan) -> Result
             wait_ms: args.wait_ms,
             min_bytes: 1,
             max_bytes: args.max_bytes,
+            committed: false,
             session,
             topic: &args.topic,
             places: &moved,

@@ -21,6 +21,7 @@ mod process;
 mod sync;
 mod topic;
 mod touch;
+mod transact;
 mod wire;
 
 use std::process::ExitCode;
@@ -31,11 +32,12 @@ modes:
   alter    sets --configs of --topic
   probe    asks until every partition of --topic answers a fetch; prints how long that took
   produce  closed loop: --connections --in-flight --acks --records --bytes --partitions --topics --keys
-  fetch    closed loop: --connections --max-bytes --partitions, from the start of the log, again and again
+  fetch    closed loop: --connections --max-bytes --partitions --committed, from the start of the log, again and again
   poll     long polls at the end of the log: --connections --wait-ms
   pair     the same bytes in and out: --amount, --connections producers and as many consumers
   latency  open loop at a fixed --rate: from the planned time of sending to the consumer's receipt
   group    --connections members of --protocol classic or consumer share --partitions: all join, one leaves, some restart
+  transact transactions of --spread batches, --abort-every so manieth aborted; a request is a whole transaction
   idle     opens --connections and keeps them for --seconds
   sync     what the disk below --path does: appends of --bytes, each followed by fdatasync
   floor    serves produce and fetch on --boot with the least that can be done, for comparison
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         "pair" => pair::run(&args),
         "latency" => latency::run(&args),
         "group" => group::run(&args),
+        "transact" => transact::run(&args),
         "idle" => idle::run(&args),
         "sync" => sync::run(&args),
         "floor" => floor::run(&args),

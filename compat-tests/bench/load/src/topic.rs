@@ -57,6 +57,7 @@ pub fn probe(args: &Args) -> Result<String> {
             wait_ms: 0,
             min_bytes: 0,
             max_bytes: 1,
+            committed: false,
             session: (0, -1),
             topic: &topic,
             places: &places,

@@ -5,6 +5,7 @@ use crate::bytes::{In, Out};
 
 pub mod floor;
 pub mod groups;
+pub mod transactions;
 
 const PRODUCE: (i16, i16) = (0, 9);
 const FETCH: (i16, i16) = (1, 12);
@@ -46,6 +47,12 @@ fn flexible_body(answer: &[u8]) -> Result<In<'_>> {
 pub fn produce(acks: i16, topic: &str, batches: &[(i32, &[u8])]) -> Vec<u8> {
     let mut out = start(PRODUCE, true);
     out.uvarint(0);
+    produce_body(&mut out, acks, topic, batches);
+    finish(out)
+}
+
+/// All of it behind the transactional id.
+fn produce_body(out: &mut Out, acks: i16, topic: &str, batches: &[(i32, &[u8])]) {
     out.i16(acks);
     out.i32(60_000);
     out.count(1);
@@ -59,20 +66,25 @@ pub fn produce(acks: i16, topic: &str, batches: &[(i32, &[u8])]) -> Vec<u8> {
     }
     out.no_tags();
     out.no_tags();
-    finish(out)
 }
 
 /// Fails unless every partition of a Produce answer has error code 0.
 pub fn check_produced(answer: &[u8]) -> Result<()> {
+    each_produced(answer, |partition, error| match error {
+        0 => Ok(()),
+        error => Err(format!("produce to partition {partition}: error code {error}").into()),
+    })
+}
+
+/// Calls `each` with the error code of every partition of a Produce answer.
+fn each_produced(answer: &[u8], mut each: impl FnMut(i32, i16) -> Result<()>) -> Result<()> {
     let mut body = flexible_body(answer)?;
     for _ in 0..body.count()? {
         body.text()?;
         for _ in 0..body.count()? {
             let partition = body.i32()?;
             let error = body.i16()?;
-            if error != 0 {
-                return Err(format!("produce to partition {partition}: error code {error}").into());
-            }
+            each(partition, error)?;
             body.take(24)?;
             for _ in 0..body.count()? {
                 body.i32()?;
@@ -93,6 +105,8 @@ pub struct Fetch<'a> {
     pub min_bytes: i32,
     /// For the answer and for each partition.
     pub max_bytes: i32,
+    /// Only what is committed.
+    pub committed: bool,
     /// Session id and epoch; (0, -1) for a request without a session.
     pub session: (i32, i32),
     pub topic: &'a str,
@@ -106,7 +120,7 @@ pub fn fetch(request: &Fetch<'_>) -> Vec<u8> {
     out.i32(request.wait_ms);
     out.i32(request.min_bytes);
     out.i32(request.max_bytes);
-    out.i8(0);
+    out.i8(i8::from(request.committed));
     out.i32(request.session.0);
     out.i32(request.session.1);
     if request.places.is_empty() {
