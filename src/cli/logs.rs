@@ -1,13 +1,18 @@
 //! Where log lines go and how many of them: standard error, by `DOHLE_LOG`.
 
+use crate::io::log_levels;
 use std::io::IsTerminal;
+use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging. `DOHLE_LOG` takes a level or a filter such as `info,dohle::log=debug`; the variable of Kafka's
 /// images for the root level counts below it. A filter that cannot be read falls back to `info`.
-pub(super) fn start(environment: &[(String, String)]) {
-    let wanted = wanted(environment).unwrap_or_else(|| "info".to_owned());
-    let filter = EnvFilter::try_new(wanted).unwrap_or_else(|_| EnvFilter::new("info"));
+pub(super) fn start(environment: &[(String, String)]) -> Levels {
+    let mut wanted = wanted(environment).unwrap_or_else(|| "info".to_owned());
+    let filter = EnvFilter::try_new(&wanted).unwrap_or_else(|_| {
+        "info".clone_into(&mut wanted);
+        EnvFilter::new("info")
+    });
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -15,9 +20,36 @@ pub(super) fn start(environment: &[(String, String)]) {
         .with_target(true)
         // A line that cannot be written is lost: saying so on the same standard error would panic, and a full disk
         // under the log must not end a broker that still serves.
-        .log_internal_errors(false);
+        .log_internal_errors(false)
+        .with_filter_reloading();
+    let handle = subscriber.reload_handle();
+    let apply = move |filter: &str| match EnvFilter::try_new(filter) {
+        Ok(filter) => handle.reload(filter).is_ok(),
+        Err(_) => false,
+    };
     // A second start in one process (tests) keeps the first one's settings.
     subscriber.try_init().unwrap_or(());
+    Levels { base: wanted, apply: Box::new(apply) }
+}
+
+/// What puts other levels in force.
+pub(super) struct Levels {
+    /// The filter of the start.
+    base: String,
+    apply: Box<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Levels {
+    /// Follows the levels that are changed while the process runs, for ever.
+    pub(super) async fn follow(self) {
+        let mut changes = log_levels::watch();
+        while changes.changed().await.is_ok() {
+            let filter = log_levels::filter(&self.base, &changes.borrow_and_update());
+            if !(self.apply)(&filter) {
+                warn!(filter, "the levels of the log stay as they were");
+            }
+        }
+    }
 }
 
 fn wanted(environment: &[(String, String)]) -> Option<String> {

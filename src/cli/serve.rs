@@ -30,8 +30,8 @@ const END: Duration = Duration::from_millis(200);
 /// Serves until the system or a person asks for the end.
 pub(super) fn serve(arguments: &Arguments) -> ExitCode {
     let environment = environment();
-    logs::start(&environment);
-    match try_serve(arguments, &environment) {
+    let levels = logs::start(&environment);
+    match try_serve(arguments, &environment, levels) {
         Ok(()) => ExitCode::SUCCESS,
         Err(line) => {
             // Nobody is left to tell when standard error is closed.
@@ -41,7 +41,11 @@ pub(super) fn serve(arguments: &Arguments) -> ExitCode {
     }
 }
 
-fn try_serve(arguments: &Arguments, environment: &[(String, String)]) -> Result<(), String> {
+fn try_serve(
+    arguments: &Arguments,
+    environment: &[(String, String)],
+    levels: logs::Levels,
+) -> Result<(), String> {
     let mut config = settings(arguments, environment)?;
     if let Some(files) = process::raise_open_files() {
         debug!(files, "files that may be open");
@@ -49,12 +53,13 @@ fn try_serve(arguments: &Arguments, environment: &[(String, String)]) -> Result<
     }
     let runtime =
         Runtime::start(task::cores()).map_err(|error| format!("no threads to work with: {error}"))?;
-    let outcome = runtime.block_on(run(config));
+    let outcome = runtime.block_on(run(config, levels));
     runtime.end(END);
     outcome
 }
 
-async fn run(config: ServerConfig) -> Result<(), String> {
+async fn run(config: ServerConfig, levels: logs::Levels) -> Result<(), String> {
+    let following = task::spawn("log-levels", levels.follow());
     let mut end = pin!(process::end_requested());
     let platform = Platform::system();
     let (node_id, folders) = (config.node_id.0, config.storage.log_dirs.clone());
@@ -71,6 +76,7 @@ async fn run(config: ServerConfig) -> Result<(), String> {
         Err(error) => warn!(%error, "signals cannot be waited for"),
     }
     server.stop().await;
+    following.abort();
     Ok(())
 }
 

@@ -10,6 +10,7 @@ pub mod disk;
 pub mod durable;
 pub mod file_slice;
 mod lane;
+pub mod log_levels;
 pub mod net;
 pub mod pool;
 pub mod process;

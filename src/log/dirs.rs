@@ -52,6 +52,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Weak;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -136,6 +138,10 @@ pub(crate) struct Inner {
     /// Directories that could not be opened at the start, and why.
     pub(crate) failed: Vec<(PathBuf, Arc<str>)>,
     cluster_id: String,
+    /// `producer.id.expiration.ms`, which may change.
+    pub(crate) producer_expiration_ms: AtomicI32,
+    /// Compaction has threads of its own.
+    has_cleaner_threads: bool,
     /// Held while a log is opened, made or deleted.
     pub(crate) changes: Mutex<()>,
     /// Logs that are on the way to another directory.
@@ -244,6 +250,8 @@ impl Dirs {
         let inner = Arc::new(Inner {
             disk,
             clock,
+            producer_expiration_ms: AtomicI32::new(settings.producer_id_expiration_ms),
+            has_cleaner_threads: threads == Threads::Own,
             settings,
             homes: opened,
             files,
@@ -522,6 +530,18 @@ impl Dirs {
         self.inner.drive_disks()
     }
 
+    /// Puts those settings in force that may change while the broker runs: `log.cleaner.*` and
+    /// `producer.id.expiration.ms`. The others keep their values until the next start.
+    pub fn reconfigure(&self, settings: &StorageSettings) {
+        self.inner.producer_expiration_ms.store(settings.producer_id_expiration_ms, Ordering::Relaxed);
+        self.inner.cleaner.reconfigure(&settings.cleaner);
+        if self.inner.has_cleaner_threads
+            && let Err(error) = self.inner.start_cleaners()
+        {
+            tracing::warn!(%error, "no more threads for compaction");
+        }
+    }
+
     /// Runs retention now, whatever the schedule says.
     ///
     /// # Errors
@@ -628,14 +648,17 @@ impl Inner {
         }
     }
 
+    /// Starts the cleaner threads that are missing.
     fn start_cleaners(self: &Arc<Inner>) -> Result<(), Error> {
-        for _ in 0..self.cleaner.threads() {
+        let mut running = self.cleaner_threads.lock();
+        for number in running.len()..self.cleaner.threads() {
             let (cleaner, inner) = (self.cleaner.clone(), Arc::downgrade(self));
             let thread = task::spawn_thread("log-cleaner", move || {
                 process::lower_priority();
                 loop {
                     let Some(inner) = inner.upgrade() else { return };
-                    let cleaned = cleaner.clean_dirtiest(&inner.homes);
+                    // One beyond their number rests, should there be more of them again.
+                    let cleaned = number < cleaner.threads() && cleaner.clean_dirtiest(&inner.homes);
                     drop(inner);
                     let pause = if cleaned { Duration::ZERO } else { cleaner.backoff() };
                     if !cleaner.wait(pause) {
@@ -644,7 +667,7 @@ impl Inner {
                 }
             });
             let thread = thread.map_err(|error| Error::io(&self.settings.metadata_log_dir, error))?;
-            self.cleaner_threads.lock().push(thread);
+            running.push(thread);
         }
         Ok(())
     }

@@ -164,7 +164,8 @@ impl Inner {
                 home.write_high_watermarks();
             }
             Job::Producers => {
-                let limit_ms = i64::from(self.settings.producer_id_expiration_ms);
+                let limit_ms =
+                    i64::from(self.producer_expiration_ms.load(std::sync::atomic::Ordering::Relaxed));
                 let judged = self.judged(schedule, &home.directory);
                 home.directory.logs().iter().for_each(|log| log.expire_producers(judged, limit_ms));
             }

@@ -24,6 +24,8 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::OnceLock;
+use std::sync::atomic::AtomicI32;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tracing::debug;
 use tracing::info;
@@ -50,7 +52,7 @@ pub struct Service<H> {
     pub(super) idle_max: Duration,
     pub(super) patience: Duration,
     pub(super) limits: Limits,
-    accepted_per_second: i32,
+    accepted_per_second: AtomicI32,
 }
 
 /// A listener that holds its address; nothing is accepted yet.
@@ -145,8 +147,14 @@ impl<H: Handler> Service<H> {
             request_max_bytes,
             idle_max: idle_max.min(NEVER),
             patience: PATIENCE,
-            accepted_per_second: settings.max_connection_creation_rate,
+            accepted_per_second: AtomicI32::new(settings.max_connection_creation_rate),
         })
+    }
+
+    /// Puts the limits on connections in force that may change while the broker runs.
+    pub async fn reconfigure(&self, settings: &NetworkSettings) {
+        self.limits.set(settings).await;
+        self.accepted_per_second.store(settings.max_connection_creation_rate, Ordering::Relaxed);
     }
 
     /// Accepts and serves connections until the shutdown token is triggered; then requests in flight are finished,
@@ -159,7 +167,7 @@ impl<H: Handler> Service<H> {
     async fn run(self: Arc<Self>, bound: Bound) {
         info!(listener = bound.name, address = %bound.address, "listening");
         let mut connections = Tasks::new("connection");
-        let mut pace = Pace::new(self.accepted_per_second, self.clock.now());
+        let mut pace = Pace::new(self.clock.now());
         let (name, address) = (bound.name.clone(), bound.address);
         while let Some(life) = self.next_or_end(&bound, &mut pace, &mut connections).await {
             connections.spawn(life.run());
@@ -209,7 +217,7 @@ impl<H: Handler> Service<H> {
         };
         let metrics = Arc::clone(bound.metrics.get_or_init(|| self.metrics.listener(&bound.name)));
         let slot = self.admit(bound, peer, &metrics).await?;
-        let pause = pace.next(self.clock.now());
+        let pause = pace.next(self.accepted_per_second.load(Ordering::Relaxed), self.clock.now());
         if !pause.is_zero() {
             metrics.delayed.inc();
             self.clock.sleep(pause).await;

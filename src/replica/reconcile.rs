@@ -120,7 +120,10 @@ impl Reconciler {
         let cluster = image.broker_configs(None);
         let own = image.broker_configs(Some(self.node_id()));
         match self.config.with_dynamic(cluster, own) {
-            Ok(defaults) => self.defaults = Arc::new(defaults),
+            Ok(defaults) => {
+                self.dirs.reconfigure(&defaults.storage);
+                self.defaults = Arc::new(defaults);
+            }
             Err(invalid) => {
                 warn!(%invalid, "dynamic broker settings do not fit; the former ones stay in force")
             }

@@ -67,6 +67,8 @@ pub struct Server {
     pub(super) following: Task<()>,
     /// Moves logs between directories.
     pub(super) moving: Task<()>,
+    /// Follows what the image says of connections.
+    pub(super) limiting: Task<()>,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
@@ -199,6 +201,7 @@ async fn start_in(
     let service =
         net::Service::new(Arc::clone(&broker), &network, clock.clone(), connections.clone(), metrics.net())
             .await;
+    let limiting = follow_limits(&service, &config, local.publisher(), below.clone());
     let listening = listening(&bound, &listeners);
     // Who is answered on one of these addresses finds the broker ready.
     admin.ready(Rooms { broker: Arc::clone(&broker) });
@@ -220,6 +223,7 @@ async fn start_in(
         marking,
         following,
         moving,
+        limiting,
         replicas,
         local,
         dirs,
@@ -284,6 +288,33 @@ fn network_settings(config: &ServerConfig, publisher: &Publisher) -> NetworkSett
             config.network.clone()
         }
     }
+}
+
+/// Lets the limits on connections follow the settings that are changed while the broker runs.
+fn follow_limits(
+    service: &Arc<net::Service<Broker>>,
+    config: &Arc<ServerConfig>,
+    publisher: &Publisher,
+    shutdown: Shutdown,
+) -> Task<()> {
+    let (service, config, publisher) = (Arc::clone(service), Arc::clone(config), publisher.clone());
+    let mut images = publisher.watch();
+    task::spawn("connection-limits", async move {
+        let mut seen = images.borrow_and_update().clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = shutdown.triggered() => return,
+                changed = images.changed() => if changed.is_err() { return },
+            }
+            let image = images.borrow_and_update().clone();
+            let same = |broker| image.broker_configs(broker) == seen.broker_configs(broker);
+            if !same(None) || !same(Some(config.node_id)) {
+                service.reconfigure(&network_settings(&config, &publisher)).await;
+            }
+            seen = image;
+        }
+    })
 }
 
 fn listening(bound: &[net::Bound], listeners: &[ListenerConfig]) -> Vec<Listening> {

@@ -42,6 +42,7 @@ impl Server {
             self.marking.ended().await;
             self.following.join().await;
             self.moving.join().await;
+            self.limiting.join().await;
             self.coordination.ended().await;
             self.transacting.ended().await;
             self.replicas.ended().await;

@@ -5,7 +5,9 @@ use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::broker::admin::loggers;
 use crate::broker::wire;
+use crate::cluster::ResourceType;
 use crate::cluster::command::AlterConfigs;
 use crate::cluster::command::AlterResource;
 use crate::cluster::command::ConfigAlteration;
@@ -87,7 +89,39 @@ pub(crate) async fn incremental(
     Ok(codec::encode(&context.header, &response)?)
 }
 
+/// Log levels are changed here, everything else by the controller; the results are in the order of the request.
 async fn alter(broker: &Broker, resources: Vec<AlterResource>, validate_only: bool) -> Vec<ConfigAlteration> {
+    let order: Vec<(i8, String)> =
+        resources.iter().map(|resource| (resource.resource_type, resource.name.clone())).collect();
+    let times = |key: &(i8, String)| order.iter().filter(|other| *other == key).count();
+    let mut results = Vec::with_capacity(resources.len());
+    let mut others = Vec::with_capacity(resources.len());
+    for resource in resources {
+        let key = (resource.resource_type, resource.name.clone());
+        match &resource.change {
+            ConfigChange::Each(operations)
+                if key.0 == ResourceType::BrokerLogger.code() && times(&key) == 1 =>
+            {
+                let result = loggers::alter(broker, &key.1, operations, validate_only);
+                results.push(ConfigAlteration { resource_type: key.0, name: key.1, result });
+            }
+            ConfigChange::Each(_) | ConfigChange::Replace(_) => others.push(resource),
+        }
+    }
+    if !others.is_empty() {
+        results.extend(by_controller(broker, others, validate_only).await);
+    }
+    results.sort_by_key(|result| {
+        order.iter().position(|(kind, name)| (*kind, name) == (result.resource_type, &result.name))
+    });
+    results
+}
+
+async fn by_controller(
+    broker: &Broker,
+    resources: Vec<AlterResource>,
+    validate_only: bool,
+) -> Vec<ConfigAlteration> {
     let asked: Vec<(i8, String)> =
         resources.iter().map(|resource| (resource.resource_type, resource.name.clone())).collect();
     let command = AlterConfigs { resources, validate_only };

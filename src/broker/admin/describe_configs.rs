@@ -5,13 +5,13 @@ use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::broker::admin::loggers;
 use crate::broker::wire;
 use crate::cluster::Image;
 use crate::cluster::ResourceType;
 use crate::cluster::controller::topic_names;
 use crate::cluster::effective;
 use crate::cluster::effective::ConfigEntry;
-use crate::cluster::effective::ConfigSource;
 use crate::protocol::Response;
 use crate::protocol::codec;
 use bytes::Bytes;
@@ -21,7 +21,6 @@ use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResourceResult;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResult;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsSynonym;
-use tracing::level_filters::LevelFilter;
 
 /// From this version on answers carry types and documentation (KIP-569).
 const WITH_TYPES: i16 = 3;
@@ -77,7 +76,7 @@ fn entries(
         Some(ResourceType::BrokerLogger) if name.is_empty() => Err(invalid("Broker id must not be empty")),
         Some(ResourceType::BrokerLogger) => {
             check_broker(name, config.node_id, "")?;
-            Ok(vec![root_logger()])
+            Ok(loggers::entries())
         }
         Some(ResourceType::ClientMetrics) if name.is_empty() => {
             Err(invalid("Client metrics subscription name must not be empty"))
@@ -97,23 +96,6 @@ fn check_broker(name: &str, own: BrokerId, or_else: &str) -> Result<(), Refused>
             Err(invalid(format!("Unexpected broker id, expected {own} but received {name}")))
         }
         Ok(_) => Err(invalid(format!("Unexpected broker id, expected {own}{or_else} but received {name}"))),
-    }
-}
-
-/// The one level that all of this broker's log lines have; it is fixed at the start.
-fn root_logger() -> ConfigEntry {
-    let level = match LevelFilter::current().into_level() {
-        None => "OFF".to_owned(),
-        Some(level) => level.to_string(),
-    };
-    ConfigEntry {
-        name: "root".to_owned(),
-        value: Some(level),
-        source: ConfigSource::BrokerLogger,
-        sensitive: false,
-        read_only: true,
-        synonyms: Vec::new(),
-        definition: None,
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) mod describe_scram;
 pub(super) mod elect_leaders;
 pub(super) mod list_config_resources;
 pub(super) mod list_partition_reassignments;
+mod loggers;
 pub(super) mod unregister_broker;
 pub(super) mod update_features;
 

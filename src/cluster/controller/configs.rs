@@ -141,12 +141,7 @@ fn check_keys(change: &ConfigChange) -> Result<(), Refusal> {
 /// The resource, when settings of it can be kept.
 fn resource(situation: &Situation<'_>, asked: &AlterResource) -> Result<ConfigResource, Refusal> {
     let kind = ResourceType::from_code(asked.resource_type);
-    let incremental = matches!(asked.change, ConfigChange::Each(_));
     match kind {
-        Some(ResourceType::BrokerLogger) if incremental => {
-            check_logger(situation, asked)?;
-            Err(invalid("Log levels cannot be changed while the broker runs."))
-        }
         None | Some(ResourceType::BrokerLogger) => {
             Err(invalid(format!("Unknown resource type {}", asked.resource_type)))
         }
@@ -167,21 +162,6 @@ fn check_broker_name(situation: &Situation<'_>, name: &str) -> Result<(), Refusa
             Err(invalid(format!("Unexpected broker id, expected {node}, but received {name}")))
         }
         Ok(_) => Ok(()),
-    }
-}
-
-/// The one logger is the root; its level is fixed at the start.
-fn check_logger(situation: &Situation<'_>, asked: &AlterResource) -> Result<(), Refusal> {
-    let node = situation.config.node_id;
-    if asked.name != node.to_string() {
-        return Err(invalid(format!("Unexpected node id. Expected {node}, but received {}", asked.name)));
-    }
-    let ConfigChange::Each(operations) = &asked.change else { return Ok(()) };
-    match operations.iter().find(|operation| operation.key != "root") {
-        Some(unknown) => {
-            Err(Refusal::new(ErrorCode::InvalidConfig, format!("Logger {} does not exist!", unknown.key)))
-        }
-        None => Ok(()),
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) const KEYS: &[Definition] = &[
     .at_least(0)
     .mode(Mode::ClusterWide)
     .internal()
+    .used()
     .doc("Most bytes in a second for moves between folders."),
     Definition::new(Kind::Int, "replica.fetch.backoff.ms", Some("1000"))
         .at_least(0)

@@ -35,6 +35,7 @@ use crate::log::error::Error;
 use crate::log::home::Home;
 use crate::log::layout;
 use crate::metrics;
+use arc_swap::ArcSwap;
 use choose::Cleanable;
 use clean::Means;
 use clean::Run;
@@ -53,7 +54,7 @@ const MAP_BYTES_MAX: i64 = 2 << 30;
 /// What all cleaner threads share.
 #[derive(Debug)]
 pub(crate) struct Cleaner {
-    settings: CleanerSettings,
+    settings: ArcSwap<CleanerSettings>,
     clock: Clock,
     metrics: metrics::Cleaner,
     throttle: Throttle,
@@ -88,7 +89,7 @@ impl Cleaner {
         may_sleep: bool,
     ) -> Cleaner {
         Cleaner {
-            settings: settings.clone(),
+            settings: ArcSwap::from_pointee(settings.clone()),
             clock: clock.clone(),
             metrics,
             throttle: Throttle::new(settings.io_max_bytes_per_second),
@@ -100,12 +101,21 @@ impl Cleaner {
 
     /// How many threads there should be.
     pub(crate) fn threads(&self) -> usize {
-        if self.settings.enable { usize::try_from(self.settings.threads).unwrap_or(0) } else { 0 }
+        let settings = self.settings.load();
+        if settings.enable { usize::try_from(settings.threads).unwrap_or(0) } else { 0 }
+    }
+
+    /// Puts other settings in force, from the next run on; the rate at once. Threads beyond their number end when they
+    /// look for work the next time.
+    pub(crate) fn reconfigure(&self, settings: &CleanerSettings) {
+        self.throttle.set_rate(settings.io_max_bytes_per_second);
+        self.settings.store(Arc::new(settings.clone()));
+        self.stopped.notify_all();
     }
 
     /// How long to wait when there is nothing to do.
     pub(crate) fn backoff(&self) -> Duration {
-        Duration::from_millis(u64::try_from(self.settings.backoff_ms).unwrap_or(0).max(1))
+        Duration::from_millis(u64::try_from(self.settings.load().backoff_ms).unwrap_or(0).max(1))
     }
 
     /// Waits; `false` when it is time to end.
@@ -223,12 +233,13 @@ impl Cleaner {
     }
 
     fn means(&self) -> Means {
-        let threads = i64::from(self.settings.threads.max(1));
-        let share = (self.settings.dedupe_buffer_bytes / threads).clamp(0, MAP_BYTES_MAX);
-        let buffer = i64::from(self.settings.io_buffer_bytes) / threads / 2;
+        let settings = self.settings.load();
+        let threads = i64::from(settings.threads.max(1));
+        let share = (settings.dedupe_buffer_bytes / threads).clamp(0, MAP_BYTES_MAX);
+        let buffer = i64::from(settings.io_buffer_bytes) / threads / 2;
         Means {
             map_bytes: usize::try_from(share).unwrap_or(0),
-            load_factor: self.settings.load_factor,
+            load_factor: settings.load_factor,
             buffer_bytes: usize::try_from(buffer).unwrap_or(0),
         }
     }

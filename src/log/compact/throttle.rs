@@ -10,19 +10,26 @@ const PAUSE_MIN: Duration = Duration::from_millis(20);
 /// The rate, and the moment at which everything done so far is within it.
 #[derive(Debug)]
 pub(super) struct Throttle {
-    bytes_per_second: f64,
+    bytes_per_second: Mutex<f64>,
     paid_until: Mutex<Option<Instant>>,
 }
 
 impl Throttle {
     pub(super) fn new(bytes_per_second: f64) -> Throttle {
-        Throttle { bytes_per_second, paid_until: Mutex::new(None) }
+        Throttle { bytes_per_second: Mutex::new(bytes_per_second), paid_until: Mutex::new(None) }
+    }
+
+    /// Puts another rate in force; what was done beyond the old one is forgiven.
+    pub(super) fn set_rate(&self, bytes_per_second: f64) {
+        *self.bytes_per_second.lock() = bytes_per_second;
+        *self.paid_until.lock() = None;
     }
 
     /// How long whoever has just read or written these bytes must pause.
     pub(super) fn pause(&self, bytes: f64, now: Instant) -> Duration {
         // A rate that is no rate is no limit.
-        let cost = Duration::try_from_secs_f64(bytes / self.bytes_per_second).unwrap_or(Duration::ZERO);
+        let cost =
+            Duration::try_from_secs_f64(bytes / *self.bytes_per_second.lock()).unwrap_or(Duration::ZERO);
         let mut paid_until = self.paid_until.lock();
         let until = paid_until.map_or(now, |until| until.max(now)).plus(cost);
         *paid_until = Some(until);
