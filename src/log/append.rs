@@ -61,13 +61,6 @@ pub struct Appended {
     pub(crate) generation: u64,
 }
 
-impl Appended {
-    /// Whether [`Log::written`] waits until it is synced (`flush.messages`).
-    pub fn waits_for_sync(&self) -> bool {
-        self.flush
-    }
-}
-
 impl Log {
     /// Appends a batch at the end. The order of appends is the order of these calls; when the call returns, the
     /// batch has its offsets, and it is written or on its way (see [`Log::written`], [`Log::synced`]).

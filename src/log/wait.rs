@@ -36,6 +36,13 @@ impl Log {
         self.reached(append, level).await
     }
 
+    /// Whether [`Log::written`] has nothing to wait for and no error to tell. The log's end alone would not say: another
+    /// append may have taken the place of one that was taken back.
+    pub fn is_written(&self, append: &Appended) -> bool {
+        let level = if append.flush { Level::Synced } else { Level::Written };
+        matches!(self.outcome(append, level), Some(Ok(())))
+    }
+
     /// Waits until the append is on stable storage. It must have been made with `sync`.
     ///
     /// # Errors

@@ -312,11 +312,11 @@ impl PendingAppend {
     /// Whether the promise holds already, so that nothing needs to be waited for.
     pub fn is_done(&self) -> bool {
         let end = self.appended.end_offset;
-        let written = self.partition.log.log_end_offset() >= end;
-        match self.acks {
-            Acks::None | Acks::Leader => written && !self.appended.waits_for_sync(),
-            Acks::All => written && !self.sync && self.partition.high_watermark() >= end,
-        }
+        let promised = match self.acks {
+            Acks::None | Acks::Leader => true,
+            Acks::All => !self.sync && self.partition.high_watermark() >= end,
+        };
+        promised && self.partition.log.is_written(&self.appended)
     }
 
     /// Waits until the promise holds.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::TopicId;
+use crate::log::append::Append;
 use crate::log::tests::Bench;
 use crate::log::tests::append;
 use crate::log::tests::batch;
@@ -58,6 +59,22 @@ fn a_segment_that_retention_takes_during_a_round_is_not_missed() {
     log.end_disk_round(&round, sync);
     assert!(log.is_online());
     assert_eq!(log.core.lock().synced, Offset(2));
+}
+
+#[test]
+fn an_append_that_was_taken_back_is_not_written_when_another_has_its_place() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, |_| {});
+    append(&log, batch(1, 100, 1000));
+    let held = log.append(batch(1, 100, 1000), Append { hold: true, ..how(false) }).unwrap();
+    assert!(!log.is_written(&held));
+    log.core.lock().writing = true;
+    log.write_failed(&io::ErrorKind::StorageFull.into());
+    let other = append(&log, batch(1, 100, 1000));
+    assert_eq!((held.end_offset, other.end_offset), (Offset(2), Offset(2)));
+    assert!(log.is_written(&other));
+    assert!(!log.is_written(&held), "its records are nowhere");
 }
 
 #[test]
