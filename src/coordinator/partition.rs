@@ -242,9 +242,9 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
             let outcome = self.machine.expired(self.now(), timer);
             self.take_for(None, outcome)?;
         }
-        let mut ask = first;
-        for _ in 0..TURN_MAX {
-            match ask.take() {
+        let mut next = first;
+        for left in (0..TURN_MAX).rev() {
+            match next.take() {
                 None => break,
                 Some(Ask::Command { command, answer }) => {
                     self.tickets += 1;
@@ -255,10 +255,11 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
                 }
                 Some(Ask::End { ending, answer }) => self.end_transaction(ending, answer)?,
             }
-            if self.gathering.is_large() {
+            // Who is taken from the queue is answered in this turn.
+            if left == 0 || self.gathering.is_large() {
                 break;
             }
-            ask = commands.try_recv().ok();
+            next = commands.try_recv().ok();
         }
         self.flush()
     }

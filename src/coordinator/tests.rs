@@ -203,12 +203,24 @@ async fn nothing_is_answered_before_it_is_committed_not_even_a_read() {
 
 #[tokio::test(start_paused = true)]
 async fn commands_that_wait_together_are_written_together() {
+    assert_eq!(batches_of(30).await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn however_many_commands_wait_each_is_answered() {
+    for count in [63, 64, 65, 128, 500] {
+        batches_of(count).await;
+    }
+}
+
+/// Has so many commands wait together, each of which must be answered; how many batches they took.
+async fn batches_of(count: i64) -> usize {
     let log = Memory::new();
     let runtime = runtime();
     lead(&runtime, 0, &log);
     assert!(runtime.ready(P, Duration::from_secs(5)).await);
     let before = log.state.lock().batches;
-    let asks: Vec<_> = (0..30)
+    let asks: Vec<_> = (0..count)
         .map(|_| {
             let runtime = runtime.clone();
             task::spawn("ask", async move { runtime.ask(P, add("a", 1)).await })
@@ -217,8 +229,9 @@ async fn commands_that_wait_together_are_written_together() {
     for ask in asks {
         ask.join().await.unwrap().unwrap();
     }
-    assert_eq!(log.state.lock().batches - before, 1);
-    assert_eq!(runtime.ask(P, get("a")).await, Ok(Answer::Sum(30)));
+    let batches = log.state.lock().batches - before;
+    assert_eq!(runtime.ask(P, get("a")).await, Ok(Answer::Sum(count)));
+    batches
 }
 
 #[tokio::test(start_paused = true)]
