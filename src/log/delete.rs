@@ -69,10 +69,24 @@ impl Log {
         let segments = self.view.load_full();
         let Some(first_kept) = segments.get(count) else { return Ok(0) };
         let start = first_kept.base;
+        self.name_end(first_kept)?;
         tracing::info!(partition = %self.partition, count, ?reason, %start, "removing old segments");
         self.raise_start(start);
         self.remove_oldest(&segments, count)?;
         Ok(count)
+    }
+
+    /// Makes the name of a segment without records safe before those before it go: nothing else tells a start after a
+    /// crash where the log ends.
+    fn name_end(&self, first_kept: &Arc<Segment>) -> Result<(), Error> {
+        match first_kept.file(&self.directory) {
+            Ok(_made) => {}
+            // The recovery point will tell it soon, and retention is what makes room.
+            Err(error) if is_full(&error) => return Ok(()),
+            Err(error) => return Err(Error::io(&first_kept.path(Kind::Log), error)),
+        }
+        let named = self.sync_names(std::slice::from_ref(first_kept));
+        self.synced_or_offline(&self.place.path(), named)
     }
 
     fn policy(&self, now: Timestamp) -> Policy {

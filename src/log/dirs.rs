@@ -856,12 +856,8 @@ fn open_clean(home: &Home, partition: &TopicPartition, place: &Arc<Place>) -> Re
     };
     let listing = load::list(&home.directory, place)?;
     let Some(first_base) = listing.segments.first().map(|segment| segment.base) else {
-        let end = start.max(checkpoint.unwrap_or(Offset::ZERO));
-        if end > start {
-            tracing::warn!(%partition, %end, "the partition's segments are gone, beginning at its last known end");
-        }
-        let segments = vec![Segment::fresh(place.clone(), end)];
-        return Ok(Recovered { segments, start: end, end });
+        let known = start.max(checkpoint.unwrap_or(Offset::ZERO));
+        return Ok(Recovered::without_segments(place, &listing.snapshots, known));
     };
     let start = start.max(first_base);
     let last = listing.segments.last().cloned();

@@ -53,6 +53,18 @@ pub(crate) struct Recovered {
     pub(crate) end: Offset,
 }
 
+impl Recovered {
+    /// A log of which no segment is left, or that never had one (files come with the first record): it goes on where
+    /// checkpoints and snapshots say that it ended, because offsets are never given twice.
+    pub(crate) fn without_segments(place: &Arc<Place>, snapshots: &[Offset], known: Offset) -> Recovered {
+        let end = snapshots.iter().copied().fold(known, Offset::max);
+        if end > Offset::ZERO {
+            tracing::warn!(folder = %place.path().display(), %end, "the partition's segments are gone, beginning at its last known end");
+        }
+        Recovered { segments: vec![Segment::fresh(place.clone(), end)], start: end, end }
+    }
+}
+
 /// What the checkpoints of a directory say of one partition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
@@ -66,10 +78,8 @@ pub(crate) struct Known {
 pub(crate) fn recover(directory: &Directory, place: &Arc<Place>, known: Known) -> Result<Recovered, Error> {
     let Known { start, recovery_point, .. } = known;
     let listing = load::list(directory, place)?;
-    if listing.segments.is_empty() && listing.snapshots.is_empty() && recovery_point <= start {
-        // Nothing was ever written here: files come with the first record.
-        let segments = vec![Segment::fresh(place.clone(), start)];
-        return Ok(Recovered { segments, start, end: start });
+    if listing.segments.is_empty() {
+        return Ok(Recovered::without_segments(place, &listing.snapshots, start.max(recovery_point)));
     }
     let mut recovery = Recovery::new(directory, place, listing, known)?;
     if recovery.nothing_to_do()? {

@@ -195,6 +195,32 @@ fn a_deleted_partition_goes_with_its_checkpoints_and_its_readers_keep_their_byte
 }
 
 #[test]
+fn a_log_that_retention_emptied_goes_on_at_its_end_after_a_crash() {
+    for with_file in [true, false] {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let log = open_log(&dirs, |config| config.retention_bytes = 0);
+        for _ in 0..10 {
+            append(&log, batch(1, 100, 1000));
+        }
+        log.set_high_watermark(log.log_end_offset());
+        dirs.retain_now().unwrap();
+        assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(10), Offset(10)));
+        if !with_file {
+            // As on a device that was full: what tells the end are the checkpoint and the snapshot.
+            dirs.drive();
+            let empty = log.path().join("00000000000000000010.log");
+            bench.disk.remove_file(&empty).unwrap();
+        }
+        drop((log, dirs));
+        let dirs = bench.open();
+        let log = open_log(&dirs, |_| {});
+        assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(10), Offset(10)), "{with_file}");
+        assert_eq!(append(&log, batch(1, 100, 1000)).base_offset, Offset(10));
+    }
+}
+
+#[test]
 fn retention_removes_old_segments_up_to_the_high_watermark() {
     let bench = Bench::new();
     let dirs = bench.open();
