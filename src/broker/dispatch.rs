@@ -77,6 +77,12 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DESCRIBE_GROUPS => Handler::Waiting(|broker, context, body| {
             Box::pin(group::describe_groups::handle(broker, context, body))
         }),
+        versions::CONSUMER_GROUP_HEARTBEAT => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::consumer_group_heartbeat::handle(broker, context, body))
+        }),
+        versions::CONSUMER_GROUP_DESCRIBE => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::consumer_group_describe::handle(broker, context, body))
+        }),
         versions::DELETE_GROUPS => Handler::Waiting(|broker, context, body| {
             Box::pin(group::delete_groups::handle(broker, context, body))
         }),

@@ -4,6 +4,7 @@
 //! own small struct. Never: reads a file or the environment itself (it is given their text), or lets a room ask
 //! for a setting by name, apart from the answers about settings. Called by: every room.
 
+mod consumer_groups;
 mod define;
 #[cfg(test)]
 mod docs;
@@ -14,6 +15,7 @@ mod server;
 mod topic;
 mod values;
 
+pub use consumer_groups::ConsumerGroupSettings;
 pub use define::{Definition, Invalid, Kind, Mode, Range, Synonym};
 pub use keys::{
     broker_key, broker_keys, client_metrics_keys, group_keys, listener_setting, topic_key, topic_keys,

@@ -1,6 +1,8 @@
 //! The broker's settings, each room's in a struct of its own.
 
 use crate::base::BrokerId;
+use crate::config::consumer_groups;
+use crate::config::consumer_groups::ConsumerGroupSettings;
 use crate::config::define::Definition;
 use crate::config::define::Invalid;
 use crate::config::keys::broker_keys;
@@ -94,6 +96,8 @@ pub struct GroupSettings {
     pub max_size: i32,
     /// `dohle.group.memory.max.bytes`: what the members of all groups may take.
     pub memory_bytes_max: i64,
+    /// Groups of the newer protocol (KIP-848).
+    pub consumer: ConsumerGroupSettings,
 }
 
 /// Committed offsets and their topic.
@@ -488,6 +492,7 @@ fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
         initial_rebalance_delay_ms: values.int("group.initial.rebalance.delay.ms"),
         max_size: values.int("group.max.size"),
         memory_bytes_max: values.long("dohle.group.memory.max.bytes"),
+        consumer: consumer_groups::settings(values)?,
     };
     if groups.min_session_timeout_ms > groups.max_session_timeout_ms {
         return Err(Invalid::sentence(

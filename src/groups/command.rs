@@ -2,9 +2,11 @@
 
 use crate::base::ErrorCode;
 use crate::base::TopicId;
+use crate::cluster::Image;
 use crate::coordinator::Transaction;
 use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::protocols_bytes;
+use crate::groups::consumer;
 use crate::metrics;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -34,6 +36,10 @@ pub enum Command {
     List(List),
     /// Count groups and offsets.
     Count,
+    /// For consumer groups.
+    Consumer(consumer::command::Command),
+    /// The cluster has agreed on something new.
+    Image(Arc<Image>),
     /// These topics no longer exist: their offsets go.
     TopicsDeleted(Vec<(Arc<str>, TopicId)>),
 }
@@ -63,6 +69,8 @@ pub enum Answer {
     List(Vec<Listed>),
     /// To [`Command::Count`].
     Count(metrics::Groups),
+    /// To [`Command::Consumer`].
+    Consumer(consumer::command::Answer),
     /// To commands without a result.
     Done,
 }

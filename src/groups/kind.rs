@@ -1,6 +1,7 @@
 //! The kinds of groups: one id has one kind at a time. What all kinds have in common is asked here.
 
 use crate::base::ErrorCode;
+use crate::cluster::Image;
 use crate::groups::classic::group::Group as ClassicGroup;
 use crate::groups::classic::group::State as ClassicState;
 use crate::groups::classic::requests;
@@ -91,14 +92,14 @@ impl Kind {
         }
     }
 
-    /// Whether this commit may be stored, and for a partition of which epoch it may be.
+    /// Whether this commit may be stored.
     ///
     /// # Errors
     /// Of the whole request.
-    pub(crate) fn validate_commit(&self, request: &Commit) -> Result<(), ErrorCode> {
+    pub(crate) fn validate_commit(&self, request: &Commit, image: &Image) -> Result<(), ErrorCode> {
         match self {
             Kind::Classic(group) => requests::validate_commit(group, request),
-            Kind::Consumer(group) => commits::validate_commit(group, request),
+            Kind::Consumer(group) => commits::validate_commit(group, request, image),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use crate::base::ErrorCode;
 use crate::base::ProducerId;
+use crate::cluster::Delta;
+use crate::cluster::Image;
 use crate::coordinator::Machine;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
@@ -28,6 +30,8 @@ use crate::groups::command::Missing;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
 use crate::groups::consumer;
+use crate::groups::consumer::turn::Turn as ConsumerTurn;
+use crate::groups::consumer::turn::World;
 use crate::groups::expire;
 use crate::groups::kind::Kind;
 use crate::groups::memory::Share;
@@ -38,6 +42,7 @@ use crate::groups::settings::Settings;
 use crate::groups::show;
 use crate::metrics;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The deadlines of groups.
@@ -49,6 +54,14 @@ pub enum Timer {
     Join(Arc<str>),
     /// All members of a generation must have synced.
     Sync(Arc<str>),
+    /// A member of a consumer group must have given up partitions.
+    Rebalance(Arc<str>, Arc<str>),
+    /// A classic member of a consumer group must have joined again.
+    ConsumerJoin(Arc<str>, Arc<str>),
+    /// A classic member of a consumer group must have synced.
+    ConsumerSync(Arc<str>, Arc<str>),
+    /// The patterns of a consumer group are to be resolved.
+    Patterns(Arc<str>),
     /// Look for expired offsets and abandoned groups.
     Expire,
 }
@@ -61,6 +74,16 @@ pub struct Change(What);
 enum What {
     Put(Kind),
     Forget(Arc<str>),
+    News(News),
+}
+
+/// A later image, and what it means.
+#[derive(Clone, Debug)]
+struct News {
+    image: Arc<Image>,
+    has_new_topics: bool,
+    /// The topics that were created, deleted or changed.
+    topics: BTreeSet<Arc<str>>,
 }
 
 impl Change {
@@ -82,13 +105,62 @@ pub struct Groups {
     groups: BTreeMap<Arc<str>, Kind>,
     offsets: Offsets,
     share: Share,
+    /// What the cluster has agreed on, as far as it was told.
+    image: Arc<Image>,
+    /// The end of the metadata log when topics were created last.
+    new_topics_at: i64,
 }
 
 impl Groups {
     /// No groups.
-    pub fn new(settings: Arc<Settings>) -> Groups {
+    pub fn new(settings: Arc<Settings>, image: Arc<Image>) -> Groups {
         let share = Share::new(Arc::clone(&settings.memory));
-        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default(), share }
+        let new_topics_at = image.offset.0;
+        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default(), share, image, new_topics_at }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
+    /// What the rules of consumer groups know.
+    pub(crate) fn world(&self, now: Now) -> World<'_> {
+        let (image, new_topics_at) = (&self.image, self.new_topics_at);
+        World { settings: &self.settings, image, new_topics_at, now }
+    }
+
+    /// What a later image means; `None` when this one is known.
+    fn news(&self, image: &Arc<Image>) -> Option<News> {
+        if image.offset <= self.image.offset {
+            return None;
+        }
+        let delta = Delta::between(&self.image, image);
+        let has_new_topics = !delta.created.is_empty();
+        let changed = delta.changed.iter().map(|(_, topic)| topic);
+        let topics = delta.created.iter().chain(&delta.deleted).chain(changed);
+        let topics = topics.map(|topic| topic.name.clone()).collect();
+        Some(News { image: Arc::clone(image), has_new_topics, topics })
+    }
+
+    fn take_news(&mut self, news: News) {
+        if news.has_new_topics {
+            self.new_topics_at = news.image.offset.0;
+        }
+        self.image = news.image;
+        if news.topics.is_empty() {
+            return;
+        }
+        for kind in self.groups.values_mut() {
+            if let Kind::Consumer(group) = kind
+                && let Some(changed) = Groups::with_changed_topics(group, &news.topics)
+            {
+                *group = changed;
+            }
+        }
     }
 
     /// How many groups there are.
@@ -104,7 +176,7 @@ impl Groups {
         }
     }
 
-    #[cfg(test)]
+    /// The group of this id.
     pub(crate) fn kind(&self, id: &str) -> Option<&Kind> {
         self.groups.get(id)
     }
@@ -176,7 +248,9 @@ impl Groups {
         let before = self.groups.get(&request.group);
         let group = match before {
             Some(Kind::Classic(group)) => (**group).clone(),
-            Some(kind) if !kind.is_empty() => return refuse(ErrorCode::InconsistentGroupProtocol),
+            Some(Kind::Consumer(group)) if group.size() > 0 => {
+                return ConsumerTurn::new(self.world(now), Arc::clone(group)).classic_join(ticket, request);
+            }
             // A group of another kind that nobody is in makes room.
             Some(_) | None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
             Some(_) | None => return refuse(ErrorCode::UnknownMemberId),
@@ -194,6 +268,9 @@ impl Groups {
         if request.group.is_empty() {
             return refuse(ErrorCode::InvalidGroupId);
         }
+        if let Some(turn) = self.consumer_turn(now, &request.group) {
+            return turn.classic_sync(ticket, &request);
+        }
         let Some(group) = self.classic(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
         let assigned = request.assignments.iter().map(|(_, assignment)| assignment.len()).sum::<usize>();
         let more = assigned.saturating_sub(group.members().map(|member| member.assignment.len()).sum());
@@ -205,10 +282,13 @@ impl Groups {
         turn.finish()
     }
 
-    fn heartbeat(&self, ticket: Ticket, request: &Heartbeat) -> Outcome<Groups> {
+    fn heartbeat(&self, now: Now, ticket: Ticket, request: &Heartbeat) -> Outcome<Groups> {
         let refuse = |error| Outcome::answer(ticket, Answer::Heartbeat(error));
         if request.group.is_empty() {
             return refuse(ErrorCode::InvalidGroupId);
+        }
+        if let Some(turn) = self.consumer_turn(now, &request.group) {
+            return turn.classic_heartbeat(ticket, request);
         }
         let Some(group) = self.classic(&request.group) else { return refuse(ErrorCode::UnknownMemberId) };
         let (lives, error) = requests::heartbeat(group, request);
@@ -224,6 +304,9 @@ impl Groups {
         if request.group.is_empty() {
             return refuse(Err(ErrorCode::InvalidGroupId));
         }
+        if let Some(turn) = self.consumer_turn(now, &request.group) {
+            return turn.classic_leave(ticket, request);
+        }
         let Some(group) = self.classic(&request.group) else {
             return refuse(Ok(vec![ErrorCode::UnknownMemberId; request.members.len()]));
         };
@@ -236,7 +319,7 @@ impl Groups {
         let refuse = |error| Outcome::answer(ticket, Answer::Commit(Err(error)));
         let group = self.groups.get(&request.group);
         let permitted = match group {
-            Some(group) => group.validate_commit(request),
+            Some(group) => group.validate_commit(request, &self.image),
             // A committer without members makes the group by its first offset.
             None if request.generation < 0 => Ok(()),
             None if request.knows_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
@@ -383,7 +466,7 @@ impl Machine for Groups {
         match command {
             Command::Join(request) => self.join(now, ticket, &request),
             Command::Sync(request) => self.sync(now, ticket, *request),
-            Command::Heartbeat(request) => self.heartbeat(ticket, &request),
+            Command::Heartbeat(request) => self.heartbeat(now, ticket, &request),
             Command::Leave(request) => self.leave(now, ticket, &request),
             Command::Commit(request) => self.commit(now, ticket, &request),
             Command::Fetch(request) => Outcome::answer(ticket, Answer::Fetch(self.fetch(&request))),
@@ -399,6 +482,12 @@ impl Machine for Groups {
             }
             Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
             Command::Count => Outcome::answer(ticket, Answer::Count(self.counts())),
+            Command::Consumer(command) => self.decide_consumer(now, ticket, command),
+            Command::Image(image) => {
+                let mut outcome = Outcome::answer(ticket, Answer::Done);
+                outcome.changes.extend(self.news(&image).map(|news| Change(What::News(news))));
+                outcome
+            }
             Command::TopicsDeleted(topics) => {
                 let mut outcome = Outcome::answer(ticket, Answer::Done);
                 outcome.records = self.offsets.tombstones_of_topics(&topics);
@@ -408,6 +497,16 @@ impl Machine for Groups {
     }
 
     fn expired(&self, now: Now, timer: Timer) -> Outcome<Groups> {
+        let of_consumer = match &timer {
+            Timer::Session(group, _) => matches!(self.kind(group), Some(Kind::Consumer(_))),
+            Timer::Rebalance(..) | Timer::ConsumerJoin(..) | Timer::ConsumerSync(..) | Timer::Patterns(_) => {
+                true
+            }
+            Timer::Join(_) | Timer::Sync(_) | Timer::Expire => false,
+        };
+        if of_consumer {
+            return self.expired_consumer(now, &timer);
+        }
         match timer {
             Timer::Session(group, member) => {
                 self.timer_of_group(now, &group, |turn| turn.session_is_over(&member))
@@ -415,6 +514,9 @@ impl Machine for Groups {
             Timer::Join(group) => self.timer_of_group(now, &group, |turn| turn.join_time_is_up()),
             Timer::Sync(group) => self.timer_of_group(now, &group, |turn| turn.sync_time_is_up()),
             Timer::Expire => self.expire(now),
+            Timer::Rebalance(..) | Timer::ConsumerJoin(..) | Timer::ConsumerSync(..) | Timer::Patterns(_) => {
+                Outcome::nothing()
+            }
         }
     }
 
@@ -423,7 +525,7 @@ impl Machine for Groups {
         for group in self.groups.values() {
             let woken = match group {
                 Kind::Classic(group) => self.wake(now, group),
-                Kind::Consumer(_) => Outcome::nothing(),
+                Kind::Consumer(group) => self.wake_consumer(now, group),
             };
             outcome.records.extend(woken.records);
             outcome.changes.extend(woken.changes);
@@ -457,6 +559,7 @@ impl Machine for Groups {
         match change.0 {
             What::Put(group) => self.put(group),
             What::Forget(id) => self.forget(&id),
+            What::News(news) => self.take_news(news),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::base::Offset;
 use crate::base::ProducerId;
+use crate::cluster::Image;
 use crate::coordinator::Machine;
 use crate::coordinator::Place;
 use crate::coordinator::machine::Entry;
@@ -20,7 +21,7 @@ pub fn subscribed(metadata: &Bytes) -> Option<usize> {
 /// Reads the entries and applies what was read, as a coordinator does when it loads its partition. How many were
 /// records of groups.
 pub fn load(settings: &Arc<Settings>, entries: impl Iterator<Item = Entry>) -> usize {
-    let mut groups = Groups::new(settings.clone());
+    let mut groups = Groups::new(settings.clone(), Arc::new(Image::empty("c")));
     let mut count = 0;
     for (offset, entry) in (0..).zip(entries) {
         let Ok(Some(record)) = Groups::decode(&entry) else { continue };

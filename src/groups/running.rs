@@ -17,7 +17,7 @@ use std::time::Duration;
 #[must_use = "a task without an owner is not allowed"]
 pub struct Running {
     leadership: Task<()>,
-    deletions: Task<()>,
+    images: Task<()>,
 }
 
 impl Running {
@@ -41,22 +41,23 @@ impl Running {
         let led = follow.replicas.leadership(TOPIC).borrow().clone();
         follow.act(&led);
         let replicas = Arc::clone(&follow.replicas);
-        let deletions = forget_deleted_topics(service.clone(), replicas, shutdown.clone());
+        let images = follow_images(service.clone(), replicas, shutdown.clone());
         Running {
             leadership: task::spawn("group leadership", follow.run(shutdown.clone())),
-            deletions: task::spawn("group deletions", deletions),
+            images: task::spawn("group images", images),
         }
     }
 
     /// Waits until both have ended, and all that they ran.
     pub async fn ended(self) {
-        self.deletions.join().await;
+        self.images.join().await;
         self.leadership.join().await;
     }
 }
 
-/// Removes the offsets of topics that were deleted, once their partitions are gone here.
-async fn forget_deleted_topics(service: Service, replicas: Arc<Replicas>, shutdown: Shutdown) {
+/// Tells the groups what is new in the cluster, and removes the offsets of topics that were deleted, once their partitions
+/// are gone here.
+async fn follow_images(service: Service, replicas: Arc<Replicas>, shutdown: Shutdown) {
     let mut images = service.publisher().watch();
     let mut before = images.borrow_and_update().clone();
     loop {
@@ -72,6 +73,11 @@ async fn forget_deleted_topics(service: Service, replicas: Arc<Replicas>, shutdo
             .map(|topic| (topic.name.clone(), topic.id))
             .collect();
         before = now;
+        tokio::select! {
+            biased;
+            () = shutdown.triggered() => return,
+            () = service.image_changed() => {}
+        }
         if !deleted.is_empty() {
             tokio::select! {
                 biased;

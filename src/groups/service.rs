@@ -2,6 +2,7 @@
 
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
+use crate::base::Offset;
 use crate::base::PartitionIndex;
 use crate::base::TopicId;
 use crate::base::hash::coordinator_partition;
@@ -32,9 +33,12 @@ use crate::groups::command::Listed;
 use crate::groups::command::Missing;
 use crate::groups::command::Sync;
 use crate::groups::command::Synced;
+use crate::groups::consumer;
+use crate::groups::consumer::command::Fault;
 use crate::io::Clock;
 use crate::metrics;
 use crate::record::Codec;
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -57,6 +61,8 @@ pub struct Service {
     settings: Arc<Settings>,
     publisher: Publisher,
     topic: Arc<InternalTopic>,
+    /// The end of the metadata log that the groups of each partition know of.
+    told: Arc<Mutex<BTreeMap<PartitionIndex, Offset>>>,
 }
 
 impl fmt::Debug for Service {
@@ -81,6 +87,7 @@ impl Service {
             settings: Arc::new(Settings::of(config)),
             publisher,
             topic: Arc::new(topic(config)),
+            told: Arc::default(),
         }
     }
 
@@ -95,8 +102,8 @@ impl Service {
 
     /// An empty machine, to load a partition's log into.
     pub fn fresh(&self) -> impl Fn() -> Groups + Clone + Send + std::marker::Sync + use<> {
-        let settings = Arc::clone(&self.settings);
-        move || Groups::new(Arc::clone(&settings))
+        let (settings, publisher) = (Arc::clone(&self.settings), self.publisher.clone());
+        move || Groups::new(Arc::clone(&settings), publisher.current())
     }
 
     /// The partition that keeps a group.
@@ -285,6 +292,73 @@ impl Service {
             }
         }
         Ok(sum)
+    }
+
+    /// See [`consumer::command::Command::Heartbeat`].
+    ///
+    /// # Errors
+    /// Why the heartbeat is refused.
+    pub async fn consumer_heartbeat(
+        &self,
+        mut request: consumer::command::Heartbeat,
+    ) -> Result<consumer::command::Beaten, Fault> {
+        // Kafka's ids of members look like those of topics.
+        let id = TopicId::random_from(crate::io::random::uuid);
+        request.new_member_id = Arc::from(id.to_string());
+        let index = self.partition_of(&request.group);
+        self.tell(index).await;
+        let command = consumer::command::Command::Heartbeat(Box::new(request));
+        let answer = self.runtime.ask(index, Command::Consumer(command)).await;
+        match answer.map_err(coordinator::Error::code) {
+            Ok(Answer::Consumer(consumer::command::Answer::Heartbeat(result))) => result,
+            other => Err(Fault::new(unexpected(other), "")),
+        }
+    }
+
+    /// Shows consumer groups, in order.
+    pub async fn describe_consumer(
+        &self,
+        groups: &[Arc<str>],
+    ) -> Vec<Result<consumer::command::Described, Fault>> {
+        let refused = || Err(Fault::new(ErrorCode::UnknownServerError, ""));
+        let mut shown: Vec<_> = groups.iter().map(|_| refused()).collect();
+        for (index, places) in self.by_partition(groups) {
+            self.tell(index).await;
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let command = Command::Consumer(consumer::command::Command::Describe(ids));
+            let answer = self.runtime.ask(index, command).await.map_err(coordinator::Error::code);
+            let answered = match answer {
+                Ok(Answer::Consumer(consumer::command::Answer::Describe(answered))) => answered,
+                other => {
+                    let code = unexpected(other);
+                    places.iter().map(|_| Err(Fault::new(code, ""))).collect()
+                }
+            };
+            put(&mut shown, places, answered);
+        }
+        shown
+    }
+
+    /// Lets the groups of a partition know of the latest image, so that a request which comes after a change of the
+    /// cluster sees it.
+    async fn tell(&self, index: PartitionIndex) {
+        let image = self.publisher.current();
+        if self.told.lock().get(&index).is_some_and(|told| *told >= image.offset) {
+            return;
+        }
+        let offset = image.offset;
+        if self.runtime.ask(index, Command::Image(image)).await.is_ok() {
+            let mut told = self.told.lock();
+            let known = told.entry(index).or_insert(offset);
+            *known = (*known).max(offset);
+        }
+    }
+
+    /// Lets all groups coordinated here know of the latest image.
+    pub async fn image_changed(&self) {
+        for (index, _) in self.runtime.led() {
+            self.tell(index).await;
+        }
     }
 
     /// Deletes the offsets of topics that are gone, in all groups coordinated here.

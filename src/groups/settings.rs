@@ -1,6 +1,8 @@
 //! The settings that the rules of groups depend on.
 
+use crate::config::ConsumerGroupSettings;
 use crate::config::ServerConfig;
+use crate::groups::assign::Assignor;
 use crate::groups::memory::Memory;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +26,10 @@ pub struct Settings {
     pub retention_check_interval: Duration,
     /// What the members of all groups may take: `dohle.group.memory.max.bytes`.
     pub memory: Arc<Memory>,
+    /// Those of consumer groups (KIP-848).
+    pub consumer: ConsumerGroupSettings,
+    /// `group.consumer.assignors`, the default first.
+    pub assignors: Vec<Assignor>,
 }
 
 impl Settings {
@@ -39,8 +45,27 @@ impl Settings {
             offsets_retention: millis(config.offsets.retention_ms),
             retention_check_interval: millis(config.offsets.retention_check_interval_ms.max(1)),
             memory: Memory::new(usize::try_from(config.groups.memory_bytes_max).unwrap_or(usize::MAX)),
+            assignors: assignors(&config.groups.consumer.assignors),
+            consumer: config.groups.consumer.clone(),
         }
     }
+
+    /// The assignor of groups whose members ask for none.
+    pub(crate) fn default_assignor(&self) -> Assignor {
+        self.assignors.first().copied().unwrap_or(Assignor::Uniform)
+    }
+}
+
+/// The assignors of these names. Java classes of others cannot be run, so they are left out with a warning.
+fn assignors(names: &[String]) -> Vec<Assignor> {
+    let known = |name: &String| {
+        let assignor = Assignor::named(name);
+        if assignor.is_none() {
+            tracing::warn!(name, "group.consumer.assignors names an assignor that this broker does not have");
+        }
+        assignor
+    };
+    names.iter().filter_map(known).collect()
 }
 
 /// How long a new member may wait for its first rebalance to end before its request is given up

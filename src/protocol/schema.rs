@@ -135,6 +135,8 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::DESCRIBE_PRODUCERS => DESCRIBE_PRODUCERS,
         versions::DESCRIBE_TRANSACTIONS => DESCRIBE_TRANSACTIONS,
         versions::LIST_TRANSACTIONS => LIST_TRANSACTIONS,
+        versions::CONSUMER_GROUP_HEARTBEAT => CONSUMER_GROUP_HEARTBEAT,
+        versions::CONSUMER_GROUP_DESCRIBE => CONSUMER_GROUP_DESCRIBE,
         versions::LIST_CONFIG_RESOURCES => LIST_CONFIG_RESOURCES,
         versions::DESCRIBE_TOPIC_PARTITIONS => DESCRIBE_TOPIC_PARTITIONS,
         _ => return None,
@@ -333,6 +335,27 @@ const SYNC_GROUP: &[Field] = &[
 
 const DESCRIBE_GROUPS: &[Field] =
     &[list("Groups", 0, &Kind::Text), fixed("IncludeAuthorizedOperations", 3, 1)];
+
+const CONSUMER_GROUP_HEARTBEAT: &[Field] = &[
+    text("GroupId", 0),
+    text("MemberId", 0),
+    fixed("MemberEpoch", 0, 4),
+    text("InstanceId", 0).nullable(0),
+    text("RackId", 0).nullable(0),
+    fixed("RebalanceTimeoutMs", 0, 4),
+    list("SubscribedTopicNames", 0, &Kind::Text).nullable(0),
+    text("SubscribedTopicRegex", 1).nullable(1),
+    text("ServerAssignor", 0).nullable(0),
+    list(
+        "TopicPartitions",
+        0,
+        &Kind::Struct(&[fixed("TopicId", 0, 16), list("Partitions", 0, &Kind::Fixed(4))]),
+    )
+    .nullable(0),
+];
+
+const CONSUMER_GROUP_DESCRIBE: &[Field] =
+    &[list("GroupIds", 0, &Kind::Text), fixed("IncludeAuthorizedOperations", 0, 1)];
 
 const LIST_GROUPS: &[Field] = &[list("StatesFilter", 4, &Kind::Text), list("TypesFilter", 5, &Kind::Text)];
 

@@ -120,6 +120,10 @@ pub const UNREGISTER_BROKER: i16 = 64;
 pub const DESCRIBE_TRANSACTIONS: i16 = 65;
 /// Key of ListTransactions.
 pub const LIST_TRANSACTIONS: i16 = 66;
+/// Key of ConsumerGroupHeartbeat.
+pub const CONSUMER_GROUP_HEARTBEAT: i16 = 68;
+/// Key of ConsumerGroupDescribe.
+pub const CONSUMER_GROUP_DESCRIBE: i16 = 69;
 /// Key of GetTelemetrySubscriptions.
 pub const GET_TELEMETRY_SUBSCRIPTIONS: i16 = 71;
 /// Key of PushTelemetry.
@@ -155,8 +159,8 @@ static TABLE: &[Api] = &[
     row(FETCH, "Fetch", (4, 18), 12, "With incremental sessions (KIP-227) and topic ids (KIP-516)."),
     row(LIST_OFFSETS, "ListOffsets", (1, 11), 6, ""),
     row(METADATA, "Metadata", (0, 13), 9, ""),
-    row(OFFSET_COMMIT, "OffsetCommit", (2, 10), 8, "Classic groups."),
-    row(OFFSET_FETCH, "OffsetFetch", (1, 10), 6, "Classic groups."),
+    row(OFFSET_COMMIT, "OffsetCommit", (2, 10), 8, "Members of consumer groups use 9 and later (KIP-848)."),
+    row(OFFSET_FETCH, "OffsetFetch", (1, 10), 6, ""),
     row(
         FIND_COORDINATOR,
         "FindCoordinator",
@@ -247,6 +251,14 @@ static TABLE: &[Api] = &[
         0,
         "Patterns are those of Rust's `regex`, not of RE2/J.",
     ),
+    row(
+        CONSUMER_GROUP_HEARTBEAT,
+        "ConsumerGroupHeartbeat",
+        (0, 1),
+        0,
+        "Needs the feature `group.version`. [Patterns of topics](operations/groups.md) are those of Rust's `regex`, not of RE2/J.",
+    ),
+    row(CONSUMER_GROUP_DESCRIBE, "ConsumerGroupDescribe", (0, 1), 0, ""),
     row(
         GET_TELEMETRY_SUBSCRIPTIONS,
         "GetTelemetrySubscriptions",

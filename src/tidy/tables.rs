@@ -41,7 +41,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("kafka_protocol", &["src/protocol/", "src/broker/"]),
     ("zstd", &["src/record/codec"]),
     ("lz4_flex", &["src/record/codec"]),
-    ("twox_hash", &["src/record/codec"]),
+    ("twox_hash", &["src/record/codec", "src/groups/"]),
     ("snap", &["src/record/codec"]),
     ("flate2", &["src/record/codec"]),
     ("siphasher", &["src/log/compact/"]),

@@ -27,7 +27,7 @@ const INSTANCE_ID_FROM: i16 = 4;
 const NOT_FOUND_FROM: i16 = 6;
 /// What anybody may do with a group where there is no authorizer: read, delete, describe, and describe and alter
 /// its settings; one bit for each operation's number (`AclOperation`).
-const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
+pub(crate) const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
 /// Answers a DescribeGroups request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {

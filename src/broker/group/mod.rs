@@ -1,5 +1,7 @@
 //! The APIs of consumer groups and committed offsets: from wire types to the verbs of [`crate::groups::Service`].
 
+pub(crate) mod consumer_group_describe;
+pub(crate) mod consumer_group_heartbeat;
 pub(crate) mod delete_groups;
 pub(crate) mod describe_groups;
 pub(crate) mod find_coordinator;

@@ -22,6 +22,10 @@ use std::collections::BTreeMap;
 pub const TRANSACTION_VERSION: &str = "transaction.version";
 const TRANSACTION_VERSION_LATEST: i16 = 2;
 
+/// The feature whose level says whether consumer groups of the newer protocol are there (KIP-848).
+pub const GROUP_VERSION: &str = "group.version";
+const GROUP_VERSION_LATEST: i16 = 1;
+
 /// The features this version knows, from the lowest to the highest level it can work at. Grows with what is
 /// built: clients switch code paths by them.
 pub fn supported() -> Vec<SupportedFeature> {
@@ -29,6 +33,7 @@ pub fn supported() -> Vec<SupportedFeature> {
         |name: &str, level_min, level_max| SupportedFeature { name: name.to_owned(), level_min, level_max };
     vec![
         feature(METADATA_VERSION, METADATA_VERSION_MINIMUM, METADATA_VERSION_LATEST),
+        feature(GROUP_VERSION, 0, GROUP_VERSION_LATEST),
         feature(TRANSACTION_VERSION, 0, TRANSACTION_VERSION_LATEST),
     ]
 }

@@ -11,6 +11,7 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "consumer.assignment.interval.ms", Some("1000"))
         .at_least(0)
         .mode(Mode::Resource)
+        .used()
         .doc("Shortest time between two new assignments of a consumer group."),
     Definition::new(Kind::Boolean, "consumer.assignor.offload.enable", Some("true"))
         .mode(Mode::Resource)
@@ -19,10 +20,12 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "consumer.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
         .mode(Mode::Resource)
+        .used()
         .doc("Time between heartbeats that members of a consumer group are told."),
     Definition::new(Kind::Int, "consumer.session.timeout.ms", Some("45000"))
         .at_least(1)
         .mode(Mode::Resource)
+        .used()
         .doc("A member of a consumer group that is silent for this long is removed."),
     Definition::new(Kind::Boolean, "errors.deadletterqueue.copy.record.enable", Some("false"))
         .mode(Mode::Resource)

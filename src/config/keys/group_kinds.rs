@@ -17,46 +17,59 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "group.consumer.assignment.interval.ms", Some("1000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Shortest time between two new assignments of a consumer group."),
     Definition::new(Kind::Boolean, "group.consumer.assignor.offload.enable", Some("true"))
         .mode(Mode::ClusterWide)
         .internal()
         .doc("Whether assignments of consumer groups are computed off the coordinator's thread."),
     Definition::new(Kind::List, "group.consumer.assignors", Some("uniform,range"))
+        .used()
         .doc("Assignors of consumer groups; the first is the default."),
     Definition::new(Kind::Int, "group.consumer.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Time between heartbeats that members of a consumer group are told."),
     Definition::new(Kind::Int, "group.consumer.max.assignment.interval.ms", Some("15000"))
         .at_least(0)
+        .used()
         .doc("Largest value that a group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.consumer.max.heartbeat.interval.ms", Some("15000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.consumer.max.session.timeout.ms", Some("60000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a group may set for its session timeout."),
     Definition::new(Kind::Int, "group.consumer.max.size", Some("2147483647"))
         .at_least(1)
+        .used()
         .doc("Most members of one consumer group."),
     Definition::new(Kind::String, "group.consumer.migration.policy", Some("bidirectional"))
         .range(Range::OneOfIgnoringCase(&["DISABLED", "DOWNGRADE", "UPGRADE", "BIDIRECTIONAL"]))
+        .used()
         .doc("Which way a group with members may change between the classic and the newer protocol."),
     Definition::new(Kind::Int, "group.consumer.min.assignment.interval.ms", Some("0"))
         .at_least(0)
+        .used()
         .doc("Smallest value that a group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.consumer.min.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.consumer.min.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a group may set for its session timeout."),
     Definition::new(Kind::Int, "group.consumer.regex.refresh.interval.ms", Some("600000"))
         .at_least(10000)
         .internal()
+        .used()
         .doc("How often the topics that match a subscribed pattern are looked up again."),
     Definition::new(Kind::Int, "group.consumer.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("A member of a consumer group that is silent for this long is removed."),
     Definition::new(Kind::Int, "group.share.assignment.interval.ms", Some("1000"))
         .at_least(0)

@@ -21,6 +21,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Largest write buffer that the coordinator keeps for the next write."),
     Definition::new(Kind::List, "group.coordinator.rebalance.protocols", Some("classic,consumer,streams"))
         .range(Range::ListOf(&["consumer", "classic", "share", "streams"]))
+        .used()
         .doc("Which kinds of groups are on."),
     Definition::new(Kind::Int, "group.coordinator.threads", Some("4"))
         .at_least(1)

@@ -67,6 +67,18 @@ pub(crate) struct Group {
     classic_protocols: Counts,
     /// The memory that members and targets take, about.
     bytes: usize,
+    pub(crate) volatile: Volatile,
+}
+
+/// What the log does not keep of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Volatile {
+    /// The metadata of the subscribed topics was looked at for this group epoch, and has not changed since.
+    pub(crate) refreshed: Option<i32>,
+    /// Patterns are to be resolved at once.
+    pub(crate) resolving: bool,
+    /// Classic members that have been told to join again, and have not yet.
+    pub(crate) awaited: BTreeSet<Arc<str>>,
 }
 
 impl Group {
@@ -89,6 +101,7 @@ impl Group {
             classic_members: 0,
             classic_protocols: Counts::new(),
             bytes: 0,
+            volatile: Volatile::default(),
         }
     }
 
@@ -142,12 +155,82 @@ impl Group {
         }
     }
 
+    pub(crate) fn members(&self) -> impl ExactSizeIterator<Item = &Arc<Member>> {
+        self.members.values()
+    }
+
     pub(crate) fn size(&self) -> usize {
         self.members.len()
     }
 
     pub(crate) fn member(&self, id: &str) -> Option<&Member> {
         self.members.get(id).map(|member| &**member)
+    }
+
+    pub(crate) fn static_member(&self, instance_id: &str) -> Option<&Member> {
+        self.member(self.static_members.get(instance_id)?)
+    }
+
+    /// What a member is to have; nothing when it is not known.
+    pub(crate) fn target(&self, member_id: &str) -> Arc<Partitions> {
+        self.target.get(member_id).cloned().unwrap_or_default()
+    }
+
+    /// What a member is to have, when that is known.
+    pub(crate) fn known_target(&self, member_id: &str) -> Option<&Arc<Partitions>> {
+        self.target.get(member_id)
+    }
+
+    /// Whether the metadata of the subscribed topics has to be looked at.
+    pub(crate) fn needs_refresh(&self) -> bool {
+        self.volatile.refreshed.is_none_or(|epoch| self.epoch < epoch)
+    }
+
+    /// The names that members subscribe to, also by patterns as they were resolved, sorted.
+    pub(crate) fn subscribed_topics(&self) -> BTreeSet<&Arc<str>> {
+        let matched = self.resolved.values().flat_map(|value| value.topics.iter());
+        self.topics.keys().chain(matched).collect()
+    }
+
+    /// The patterns that members subscribe to.
+    pub(crate) fn patterns(&self) -> impl ExactSizeIterator<Item = &Arc<str>> {
+        self.patterns.keys()
+    }
+
+    /// How many members subscribe to a pattern.
+    pub(crate) fn pattern_members(&self, pattern: &str) -> usize {
+        self.patterns.get(pattern).copied().unwrap_or(0)
+    }
+
+    /// What a pattern was resolved to.
+    pub(crate) fn resolved(&self, pattern: &str) -> Option<&Arc<PatternValue>> {
+        self.resolved.get(pattern)
+    }
+
+    /// How many patterns are resolved, and what one of them says of when: all are resolved together.
+    pub(crate) fn resolution(&self) -> (usize, Option<&Arc<PatternValue>>) {
+        (self.resolved.len(), self.resolved.values().next())
+    }
+
+    /// The assignor that most members ask for; of equals the first by name.
+    pub(crate) fn preferred_assignor(&self) -> Option<&Arc<str>> {
+        let most = self.assignors.values().max()?;
+        self.assignors.iter().find(|(_, count)| *count == most).map(|(name, _)| name)
+    }
+
+    /// How many members speak the classic protocol.
+    pub(crate) fn classic_members(&self) -> usize {
+        self.classic_members
+    }
+
+    /// Whether one of these classic protocols is known to all classic members.
+    pub(crate) fn supports_one_of<'a>(&self, mut protocols: impl Iterator<Item = &'a Arc<str>>) -> bool {
+        protocols.any(|name| self.classic_protocols.get(name).copied().unwrap_or(0) == self.classic_members)
+    }
+
+    /// The epoch since which somebody has a partition or has not given it up.
+    pub(crate) fn owner_epoch(&self, topic: TopicId, partition: i32) -> Option<i32> {
+        self.owners.get(&topic)?.get(&partition).copied()
     }
 
     /// Whether a member reads this topic, by name or by a pattern as it was resolved.

@@ -1,5 +1,6 @@
 //! A member of a consumer group (`ConsumerGroupMember` in Kafka).
 
+use crate::base::TopicId;
 use crate::groups::consumer::record::ClassicValue;
 use crate::groups::consumer::record::CurrentValue;
 use crate::groups::consumer::record::MemberValue;
@@ -9,6 +10,8 @@ use std::sync::Arc;
 
 /// The epoch of one that has left: what a member's current assignment says when its record is deleted.
 pub(crate) const LEFT: i32 = -1;
+/// The epoch of a static member that has left and is to come back.
+pub(crate) const LEFT_STATIC: i32 = -2;
 
 /// How far a member has come with what it is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +27,16 @@ pub(crate) enum MemberState {
 }
 
 impl MemberState {
+    /// The number in records.
+    pub(crate) fn code(self) -> i8 {
+        match self {
+            MemberState::Stable => 0,
+            MemberState::UnrevokedPartitions => 1,
+            MemberState::UnreleasedPartitions => 2,
+            MemberState::Unknown => 127,
+        }
+    }
+
     fn from_code(code: i8) -> MemberState {
         match code {
             0 => MemberState::Stable,
@@ -70,7 +83,7 @@ impl Member {
             client_id: Arc::from(""),
             client_host: Arc::from(""),
             topics: Arc::default(),
-            pattern: None,
+            pattern: Some(Arc::from("")),
             rebalance_timeout_ms: -1,
             assignor: None,
             assigned: Arc::default(),
@@ -106,6 +119,18 @@ impl Member {
     /// Whether it speaks the classic protocol.
     pub(crate) fn is_classic(&self) -> bool {
         self.classic.is_some()
+    }
+
+    /// The epoch at which it was given a partition that it still has or is giving up.
+    pub(crate) fn partition_epoch(&self, topic: TopicId, partition: i32) -> Option<i32> {
+        let of = |owned: &Owned| owned.get(&topic)?.get(&partition).copied();
+        of(&self.assigned).or_else(|| of(&self.pending_revocation))
+    }
+
+    /// Comes to an epoch, also when it is in it already.
+    pub(crate) fn enter(&mut self, epoch: i32) {
+        self.previous_epoch = self.epoch;
+        self.epoch = epoch;
     }
 
     /// As its subscription record tells.
@@ -144,6 +169,32 @@ impl Member {
             assigned: Arc::default(),
             pending_revocation: Arc::default(),
             ..self.clone()
+        }
+    }
+
+    /// The value of its subscription record.
+    pub(crate) fn to_value(&self) -> MemberValue {
+        MemberValue {
+            instance_id: self.instance_id.clone(),
+            rack_id: self.rack_id.clone(),
+            client_id: self.client_id.clone(),
+            client_host: self.client_host.clone(),
+            topics: (*self.topics).clone(),
+            pattern: self.pattern.clone(),
+            rebalance_timeout_ms: self.rebalance_timeout_ms,
+            assignor: self.assignor.clone(),
+            classic: self.classic.clone(),
+        }
+    }
+
+    /// The value of the record of what it has.
+    pub(crate) fn to_current(&self) -> CurrentValue {
+        CurrentValue {
+            epoch: self.epoch,
+            previous_epoch: self.previous_epoch,
+            state: self.state.code(),
+            assigned: (*self.assigned).clone(),
+            pending_revocation: (*self.pending_revocation).clone(),
         }
     }
 }

@@ -12,12 +12,15 @@ use crate::coordinator::memory::Memory;
 use crate::record::records;
 use crate::record::walk;
 
+fn empty() -> Groups {
+    Groups::new(Arc::new(settings()), Arc::new(crate::cluster::Image::empty("c")))
+}
+
 const SEGMENT: &[u8] = include_bytes!("kafka-4.4-consumer-offsets.log");
 
 #[tokio::test]
 async fn kafkas_own_log_is_read() {
-    let settings = Arc::new(settings());
-    let (machine, end) = load(Groups::new(settings), &Memory::holding(SEGMENT), 500).await.unwrap();
+    let (machine, end) = load(empty(), &Memory::holding(SEGMENT), 500).await.unwrap();
     assert!(end > Offset(20), "{end}");
     let offset =
         |group: &str, partition| machine.offsets().get(group, "gold", partition).map(|one| one.value.offset);
@@ -36,7 +39,7 @@ async fn every_beginning_of_kafkas_log_is_read_as_the_group_stood_then() {
     for found in walk(SEGMENT) {
         let (at, header) = found.unwrap();
         let log = Memory::holding(&SEGMENT[..at + header.total_size()]);
-        let (machine, _) = load(Groups::new(Arc::new(settings())), &log, 500).await.unwrap();
+        let (machine, _) = load(empty(), &log, 500).await.unwrap();
         let Some(group) = machine.classic("classic-group") else { continue };
         states.push(group.state.name());
         if let Some(member) = group.members().next() {
@@ -56,7 +59,7 @@ async fn every_beginning_tells_the_newer_group_as_it_stood_then() {
     for found in walk(SEGMENT) {
         let (at, header) = found.unwrap();
         let log = Memory::holding(&SEGMENT[..at + header.total_size()]);
-        let (machine, _) = load(Groups::new(Arc::new(settings())), &log, 500).await.unwrap();
+        let (machine, _) = load(empty(), &log, 500).await.unwrap();
         let Some(group) = machine.kind("modern-group") else { continue };
         states.push(group.state_name());
         assert!(group.is_empty() || group.is_subscribed("gold") && !group.is_subscribed("other"));
@@ -83,4 +86,24 @@ fn what_kafka_wrote_is_what_we_would_write() {
         }
     }
     assert!(same >= 13 && other == 0, "{same} records are read and written alike, {other} are not known");
+}
+
+/// The id of the topic `gold`, and the hash of the newer group's topics.
+pub(super) fn topic_and_hash() -> (TopicId, i64) {
+    use crate::groups::consumer::record::Fact;
+    let (mut id, mut hash) = (None, None);
+    for found in walk(SEGMENT) {
+        let (at, header) = found.unwrap();
+        for record in records(&SEGMENT[at..at + header.total_size()], 1 << 20).unwrap() {
+            let record = record.unwrap();
+            let entry = Entry { key: record.key.unwrap(), value: record.value };
+            let Ok(Some(Record::Consumer(record))) = Record::read(&entry) else { continue };
+            match record.fact {
+                Fact::Target(_, Some(target)) => id = target.keys().next().copied().or(id),
+                Fact::Epoch(Some(value)) if value.metadata_hash != 0 => hash = Some(value.metadata_hash),
+                _ => {}
+            }
+        }
+    }
+    (id.unwrap(), hash.unwrap())
 }

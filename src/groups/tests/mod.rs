@@ -24,9 +24,13 @@ use trial::{GROUP, JoinWith, Trial, commit, heartbeat, join, join_as, part, relo
 use trial::{subscription, sync, text};
 
 mod cases;
+mod consumer;
+mod consumer_migration;
+mod consumer_simulation;
 mod generations;
 mod golden;
 mod service;
 mod simulation;
 mod storage;
 mod trial;
+mod world;

@@ -3,10 +3,13 @@
 use super::*;
 use crate::base::Instant;
 use crate::base::Timestamp;
+use crate::cluster::Image;
+use crate::config::ConsumerGroupSettings;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
 use crate::coordinator::TimerChange;
 use crate::coordinator::timer::Timers;
+use crate::groups::assign::Assignor;
 use crate::groups::machine::Timer;
 use crate::groups::memory::Memory;
 
@@ -26,6 +29,21 @@ pub(super) fn settings() -> Settings {
         offsets_retention: Duration::from_secs(7 * 24 * 3600),
         retention_check_interval: Duration::from_secs(600),
         memory: Memory::new(1 << 30),
+        assignors: vec![Assignor::Uniform, Assignor::Range],
+        consumer: ConsumerGroupSettings {
+            enabled: true,
+            session_timeout_ms: 45_000,
+            session_timeouts_ms: 45_000..=60_000,
+            heartbeat_interval_ms: 5_000,
+            heartbeat_intervals_ms: 5_000..=15_000,
+            assignment_interval_ms: 0,
+            assignment_intervals_ms: 0..=15_000,
+            max_size: 1_000,
+            assignors: Vec::new(),
+            regex_refresh_interval_ms: 600_000,
+            upgrades: true,
+            downgrades: true,
+        },
     }
 }
 
@@ -33,6 +51,8 @@ pub(super) struct Trial {
     pub(super) machine: Groups,
     pub(super) settings: Arc<Settings>,
     pub(super) log: Vec<Record>,
+    /// What the cluster has agreed on.
+    pub(super) image: Arc<Image>,
     timers: Timers<Timer>,
     now_ms: u64,
     tickets: u64,
@@ -45,8 +65,10 @@ const EPOCH_MS: i64 = 1_700_000_000_000;
 impl Trial {
     pub(super) fn new(settings: Settings) -> Trial {
         let settings = Arc::new(settings);
+        let image = Arc::new(Image::empty("c"));
         let mut trial = Trial {
-            machine: Groups::new(settings.clone()),
+            machine: Groups::new(settings.clone(), Arc::clone(&image)),
+            image,
             settings,
             log: Vec::new(),
             timers: Timers::new(),
@@ -125,7 +147,7 @@ impl Trial {
 
     /// The broker is gone with everything that is not in the log, and comes back.
     pub(super) fn crash(&mut self) {
-        self.machine = reload(&self.settings, &self.log);
+        self.machine = reload_with(&self.settings, &self.image, &self.log);
         self.timers.clear();
         self.answers.clear();
         let outcome = self.machine.loaded(self.now());
@@ -217,7 +239,12 @@ impl Trial {
 
 /// The state that a log of records tells.
 pub(super) fn reload(settings: &Arc<Settings>, log: &[Record]) -> Groups {
-    let mut machine = Groups::new(settings.clone());
+    reload_with(settings, &Arc::new(Image::empty("c")), log)
+}
+
+/// The same in a cluster with topics.
+pub(super) fn reload_with(settings: &Arc<Settings>, image: &Arc<Image>, log: &[Record]) -> Groups {
+    let mut machine = Groups::new(settings.clone(), Arc::clone(image));
     for (offset, record) in log.iter().enumerate() {
         machine.apply(Place { offset: Offset(offset as i64), producer: ProducerId::NONE }, record);
     }
