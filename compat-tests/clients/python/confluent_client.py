@@ -99,15 +99,17 @@ def group(bootstrap, topic, name, mode, instance=""):
     config = {
         "bootstrap.servers": bootstrap,
         "group.id": name,
-        "session.timeout.ms": 10000,
-        "heartbeat.interval.ms": 500,
         "enable.auto.commit": False,
         "auto.offset.reset": "earliest",
-        "partition.assignment.strategy": "cooperative-sticky" if mode == "cooperative" else "range",
     }
     if instance:
         config["group.instance.id"] = instance
-        config["session.timeout.ms"] = 45000  # long enough for a restart on a busy machine
+    if mode == "consumer":
+        config["group.protocol"] = "consumer"  # the broker says when and how (KIP-848)
+    else:
+        config["session.timeout.ms"] = 45000 if instance else 10000  # long enough for a restart on a busy machine
+        config["heartbeat.interval.ms"] = 500
+        config["partition.assignment.strategy"] = "cooperative-sticky" if mode == "cooperative" else "range"
     consumer = Consumer(config)
     stop = threading.Event()
     threading.Thread(target=lambda: (sys.stdin.read(), stop.set()), daemon=True).start()

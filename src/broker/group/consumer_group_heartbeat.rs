@@ -31,7 +31,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request: ConsumerGroupHeartbeatRequest = codec::decode(&context.header, body)?;
     let beaten = match is_on(broker) {
         true => broker.groups.consumer_heartbeat(command(context, &request)).await,
-        false => Err(Fault::new(ErrorCode::UnsupportedVersion, ErrorCode::UnsupportedVersion.name())),
+        false => Err(Fault::new(ErrorCode::UnsupportedVersion, "")),
     };
     Ok(codec::encode(&context.header, &response(beaten))?)
 }

@@ -162,6 +162,9 @@ func group(bootstrap, topic, id, mode, instance string) error {
 			}
 			print()
 		})}
+	if mode == "consumer" {
+		options = append(options, kgo.ServerSideBalancer()) // the broker says when and how (KIP-848)
+	}
 	if instance != "" {
 		options = append(options, kgo.InstanceID(instance), kgo.SessionTimeout(45*time.Second)) // long enough for a restart on a busy machine
 	}

@@ -163,11 +163,15 @@ public final class Client {
     private static void group(String bootstrap, String topic, String group, String mode, String instance) throws Exception {
         Properties p = consumerProperties(bootstrap);
         p.put("group.id", group);
-        p.put("session.timeout.ms", instance.isEmpty() ? "10000" : "45000"); // long enough for a restart on a busy machine
-        p.put("heartbeat.interval.ms", "500");
-        p.put("partition.assignment.strategy", mode.equals("cooperative")
-            ? "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
-            : "org.apache.kafka.clients.consumer.RangeAssignor");
+        if (mode.equals("consumer")) {
+            p.put("group.protocol", "consumer"); // the broker says when and how (KIP-848)
+        } else {
+            p.put("session.timeout.ms", instance.isEmpty() ? "10000" : "45000"); // long enough for a restart on a busy machine
+            p.put("heartbeat.interval.ms", "500");
+            p.put("partition.assignment.strategy", mode.equals("cooperative")
+                ? "org.apache.kafka.clients.consumer.CooperativeStickyAssignor"
+                : "org.apache.kafka.clients.consumer.RangeAssignor");
+        }
         if (!instance.isEmpty()) p.put("group.instance.id", instance);
         Thread stdin = new Thread(() -> {
             try {
