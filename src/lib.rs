@@ -22,4 +22,5 @@ pub mod quota;
 pub mod record;
 pub mod replica;
 pub mod server;
+pub mod share;
 pub mod txn;

@@ -9,6 +9,8 @@ CLASSES = {
     "topics": "TopicCommand",
     "configs": "ConfigCommand",
     "consumer-groups": "consumer.group.ConsumerGroupCommand",
+    "share-groups": "consumer.group.ShareGroupCommand",
+    "console-share-consumer": "consumer.ConsoleShareConsumer",
     "get-offsets": "GetOffsetShell",
     "console-producer": "ConsoleProducer",
     "console-consumer": "consumer.ConsoleConsumer",

@@ -7,6 +7,8 @@ use crate::protocol::RequestHeader;
 use crate::protocol::Response;
 use crate::quota::Who;
 use crate::replica::Partition;
+use crate::share;
+use crate::share::Presence;
 use kafka_protocol::protocol::StrBytes;
 use parking_lot::Mutex;
 use std::borrow::Cow;
@@ -35,6 +37,7 @@ pub struct Connection {
     muted_until: AtomicU64,
     /// The client instance that pushes figures by it; forgotten with it.
     tie: Mutex<Option<(Uuid, Tie)>>,
+    presence: OnceLock<Presence>,
 }
 
 /// What a client says it is (KIP-511); checked for form, not for truth.
@@ -57,6 +60,7 @@ impl Connection {
             held: Mutex::default(),
             muted_until: AtomicU64::new(0),
             tie: Mutex::new(None),
+            presence: OnceLock::new(),
         }
     }
 
@@ -97,6 +101,11 @@ impl Connection {
     pub(super) fn write_held(&self) {
         let held = std::mem::take(&mut *self.held.lock());
         held.iter().for_each(|partition| partition.write_held());
+    }
+
+    /// Ends the share sessions that were opened on this connection when it goes.
+    pub(super) fn presence(&self, service: &share::Service) -> &Presence {
+        self.presence.get_or_init(|| Presence::new(service.clone()))
     }
 
     /// What the client's ApiVersions request said it is; `None` before that.

@@ -11,6 +11,7 @@ use crate::broker::data;
 use crate::broker::errors::Refused;
 use crate::broker::group;
 use crate::broker::meta;
+use crate::broker::share;
 use crate::broker::telemetry;
 use crate::broker::throttling::Account;
 use crate::broker::txn;
@@ -156,6 +157,40 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),
         versions::ALTER_CLIENT_QUOTAS => {
             Handler::Waiting(|b, c, body| Box::pin(admin::client_quotas::alter(b, c, body)))
+        }
+        versions::SHARE_GROUP_HEARTBEAT => {
+            Handler::Waiting(|b, c, body| Box::pin(share::share_group_heartbeat::handle(b, c, body)))
+        }
+        versions::SHARE_GROUP_DESCRIBE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::share_group_describe::handle(b, c, body)))
+        }
+        versions::DESCRIBE_SHARE_GROUP_OFFSETS => {
+            Handler::Waiting(|b, c, body| Box::pin(share::describe_offsets::handle(b, c, body)))
+        }
+        versions::ALTER_SHARE_GROUP_OFFSETS => {
+            Handler::Waiting(|b, c, body| Box::pin(share::alter_offsets::alter(b, c, body)))
+        }
+        versions::DELETE_SHARE_GROUP_OFFSETS => {
+            Handler::Waiting(|b, c, body| Box::pin(share::alter_offsets::delete(b, c, body)))
+        }
+        versions::SHARE_FETCH => Handler::Staged(share::share_fetch::handle),
+        versions::SHARE_ACKNOWLEDGE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::share_acknowledge::handle(b, c, body)))
+        }
+        versions::INITIALIZE_SHARE_GROUP_STATE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::group_state::initialize(b, c, body)))
+        }
+        versions::READ_SHARE_GROUP_STATE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::group_state::read(b, c, body)))
+        }
+        versions::WRITE_SHARE_GROUP_STATE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::group_state::write(b, c, body)))
+        }
+        versions::DELETE_SHARE_GROUP_STATE => {
+            Handler::Waiting(|b, c, body| Box::pin(share::group_state::delete(b, c, body)))
+        }
+        versions::READ_SHARE_GROUP_STATE_SUMMARY => {
+            Handler::Waiting(|b, c, body| Box::pin(share::group_state::summarize(b, c, body)))
         }
         versions::OFFSET_FOR_LEADER_EPOCH => Handler::Now(data::offset_for_leader_epoch::handle),
         versions::DESCRIBE_PRODUCERS => Handler::Now(data::describe_producers::handle),

@@ -11,6 +11,7 @@ mod dispatch;
 pub mod errors;
 mod group;
 mod meta;
+mod share;
 mod telemetry;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -37,6 +38,7 @@ use crate::metrics;
 use crate::quota::Quotas;
 use crate::replica::Moves;
 use crate::replica::Replicas;
+use crate::share as shares;
 use crate::txn as transactions;
 use std::sync::Arc;
 
@@ -65,6 +67,8 @@ pub struct Broker {
     pub quotas: Quotas,
     /// What clients push about themselves.
     pub telemetry: Telemetry,
+    /// Records of share groups, and what is kept of them.
+    pub share: shares::Service,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

@@ -13,6 +13,7 @@ use crate::metrics::Registry;
 use crate::quota::Quotas;
 use crate::replica::Moves;
 use crate::replica::Replicas;
+use crate::share;
 use crate::txn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,9 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
     let publisher = Publisher::new(image);
     let controller = ControllerClient::stopped();
     let transactions = txn::Service::new(&config, publisher.clone(), controller.clone(), clock.clone());
+    let replicas = Replicas::idle(publisher.clone());
+    let on = (Arc::clone(&replicas), clock.clone());
+    let share = share::Service::new(Arc::clone(&config), publisher.clone(), controller.clone(), on);
     Arc::new(Broker {
         groups: groups::Service::new(&config, publisher.clone(), clock.clone()),
         moves: Moves::none(),
@@ -38,10 +42,11 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
         quotas: Quotas::new(&config.quotas, clock.clone()),
         config,
         clock,
-        replicas: Replicas::idle(publisher.clone()),
+        replicas,
         publisher,
         fetch_sessions: FetchSessions::new(10),
         transactions,
+        share,
         controller,
         metrics: Registry::new().broker(),
     })

@@ -2,6 +2,7 @@
 //!
 //! The rules of parsing and the wording of refusals follow Kafka's `ConfigDef`, because clients show them.
 
+use crate::config::OffsetReset;
 use std::fmt;
 
 /// The type of a setting's value, named as `DescribeConfigs` names it.
@@ -80,6 +81,8 @@ pub enum Range {
     ListOf(&'static [&'static str]),
     /// Not empty: a text, or a list with at least one entry.
     NotEmpty,
+    /// What [`OffsetReset`] reads.
+    OffsetReset,
     /// Pairs of partition and broker, or `*`.
     ThrottledReplicas,
 }
@@ -287,6 +290,12 @@ impl Definition {
                 ));
             }
             Range::NotEmpty => shown.is_empty().then(|| "String must be non-empty".to_owned()),
+            Range::OffsetReset if OffsetReset::parse(shown).is_some() => None,
+            Range::OffsetReset => Some(format!(
+                "Invalid value `{shown}` for configuration {}. The value must be either 'earliest', 'latest' or of the \
+                 format 'by_duration:<PnDTnHnMn.nS>'.",
+                self.name
+            )),
             Range::ThrottledReplicas => return self.check_throttled(shown),
         };
         message.map_or(Ok(()), |message| Err(self.invalid(shown, message)))

@@ -84,6 +84,7 @@ fn valid(range: Range) -> String {
         Range::OneOf(words) | Range::OneOfIgnoringCase(words) => words.join(", "),
         Range::ListOf(words) => format!("list of {}", words.join(", ")),
         Range::NotEmpty => "not empty".to_owned(),
+        Range::OffsetReset => "`earliest`, `latest`, or `by_duration:` with an ISO 8601 duration".to_owned(),
         Range::ThrottledReplicas => "`*`, or list of `PARTITION:BROKER`".to_owned(),
     }
 }

@@ -11,6 +11,7 @@ mod docs;
 mod keys;
 mod listener;
 mod load;
+mod offset_reset;
 mod server;
 mod topic;
 mod values;
@@ -22,6 +23,7 @@ pub use keys::{
 };
 pub use listener::{HostPort, ListenerConfig, SecurityProtocol};
 pub use load::{LoadError, Loaded, Sources, load};
+pub use offset_reset::OffsetReset;
 pub use server::{
     AdminSettings, CleanerSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings,
     OffsetsSettings, QuotaSettings, ServerConfig, StorageSettings, TelemetrySettings, TopicSettings,

@@ -7,6 +7,7 @@ use crate::coordinator::Transaction;
 use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::protocols_bytes;
 use crate::groups::consumer;
+use crate::groups::share;
 use crate::metrics;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -38,6 +39,8 @@ pub enum Command {
     Count,
     /// For consumer groups.
     Consumer(consumer::command::Command),
+    /// For share groups.
+    Share(share::command::Command),
     /// The cluster has agreed on something new.
     Image(Arc<Image>),
     /// These topics no longer exist: their offsets go.
@@ -71,6 +74,8 @@ pub enum Answer {
     Count(metrics::Groups),
     /// To [`Command::Consumer`].
     Consumer(consumer::command::Answer),
+    /// To [`Command::Share`].
+    Share(share::command::Answer),
     /// To commands without a result.
     Done,
 }

@@ -25,6 +25,8 @@ fn start(kind: &Kind) -> Start {
         Kind::Classic(group) => classic_start(group),
         // What a member reads is kept by its subscription.
         Kind::Consumer(_) => Start::Commit,
+        // It has no offsets.
+        Kind::Share(_) => Start::Never,
     }
 }
 

@@ -12,6 +12,7 @@ use crate::groups::consumer::group::Group as ConsumerGroup;
 use crate::groups::consumer::group::PROTOCOL_TYPE;
 use crate::groups::consumer::group::State as ConsumerState;
 use crate::groups::record::Record;
+use crate::groups::share;
 use std::sync::Arc;
 
 /// A group of some kind.
@@ -21,6 +22,8 @@ pub(crate) enum Kind {
     Classic(Arc<ClassicGroup>),
     /// The coordinator assigns (KIP-848).
     Consumer(Arc<ConsumerGroup>),
+    /// Members share partitions (KIP-932).
+    Share(Arc<share::group::Group>),
 }
 
 impl From<ClassicGroup> for Kind {
@@ -35,12 +38,19 @@ impl From<ConsumerGroup> for Kind {
     }
 }
 
+impl From<share::group::Group> for Kind {
+    fn from(group: share::group::Group) -> Kind {
+        Kind::Share(Arc::new(group))
+    }
+}
+
 impl Kind {
     /// The group's id.
     pub(crate) fn id(&self) -> &Arc<str> {
         match self {
             Kind::Classic(group) => &group.id,
             Kind::Consumer(group) => &group.id,
+            Kind::Share(group) => &group.id,
         }
     }
 
@@ -49,6 +59,7 @@ impl Kind {
         match self {
             Kind::Classic(_) => "classic",
             Kind::Consumer(_) => "consumer",
+            Kind::Share(_) => "share",
         }
     }
 
@@ -57,6 +68,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => group.state.name(),
             Kind::Consumer(group) => group.state().name(),
+            Kind::Share(group) => group.state_name(),
         }
     }
 
@@ -65,6 +77,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => group.protocol_type.clone().unwrap_or_else(|| Arc::from("")),
             Kind::Consumer(_) => Arc::from(PROTOCOL_TYPE),
+            Kind::Share(_) => Arc::from(share::group::PROTOCOL_TYPE),
         }
     }
 
@@ -73,6 +86,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => group.state == ClassicState::Empty,
             Kind::Consumer(group) => group.state() == ConsumerState::Empty,
+            Kind::Share(group) => group.is_empty(),
         }
     }
 
@@ -81,6 +95,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => group.is_subscribed(topic),
             Kind::Consumer(group) => group.is_subscribed(topic),
+            Kind::Share(group) => group.is_subscribed(topic),
         }
     }
 
@@ -89,6 +104,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => group.bytes(),
             Kind::Consumer(group) => group.bytes(),
+            Kind::Share(group) => group.bytes(),
         }
     }
 
@@ -100,6 +116,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => requests::validate_commit(group, request),
             Kind::Consumer(group) => commits::validate_commit(group, request, image),
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
 
@@ -112,6 +129,7 @@ impl Kind {
             // Members of other kinds read like anybody.
             Kind::Classic(_) => Ok(()),
             Kind::Consumer(group) => commits::validate_fetch(group, request),
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
 
@@ -125,6 +143,7 @@ impl Kind {
                 Err(ErrorCode::NonEmptyGroup)
             }
             Kind::Classic(_) | Kind::Consumer(_) => Ok(()),
+            Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
 
@@ -133,6 +152,7 @@ impl Kind {
         match self {
             Kind::Classic(group) => vec![Record::Group(group.id.clone(), None)],
             Kind::Consumer(group) => group.tombstones().into_iter().map(Record::Consumer).collect(),
+            Kind::Share(group) => group.tombstones().into_iter().map(Record::Share).collect(),
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::groups::offsets;
 use crate::groups::offsets::Offsets;
 use crate::groups::record::Record;
 use crate::groups::settings::Settings;
+use crate::groups::share;
 use crate::groups::show;
 use crate::metrics;
 use std::collections::BTreeMap;
@@ -172,7 +173,7 @@ impl Groups {
     pub(crate) fn classic(&self, id: &str) -> Option<&Arc<Group>> {
         match self.groups.get(id)? {
             Kind::Classic(group) => Some(group),
-            Kind::Consumer(_) => None,
+            Kind::Consumer(_) | Kind::Share(_) => None,
         }
     }
 
@@ -197,6 +198,8 @@ impl Groups {
                     consumer::group::State::Reconciling => &mut counts.consumer_reconciling,
                     consumer::group::State::Stable => &mut counts.consumer_stable,
                 },
+                Kind::Share(group) if group.is_empty() => &mut counts.share_empty,
+                Kind::Share(_) => &mut counts.share_stable,
             };
             *count += 1;
         }
@@ -251,6 +254,8 @@ impl Groups {
             Some(Kind::Consumer(group)) if group.size() > 0 => {
                 return ConsumerTurn::new(self.world(now), Arc::clone(group)).classic_join(ticket, request);
             }
+            // A share group keeps its id while it is there.
+            Some(Kind::Share(_)) => return refuse(ErrorCode::InconsistentGroupProtocol),
             // A group of another kind that nobody is in makes room.
             Some(_) | None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
             Some(_) | None => return refuse(ErrorCode::UnknownMemberId),
@@ -370,6 +375,29 @@ impl Groups {
         }
     }
 
+    /// A fact about a share group, likewise.
+    fn apply_share(&mut self, record: &share::record::Record) {
+        let (mut group, before) = match self.groups.remove(&record.group) {
+            Some(Kind::Share(group)) => {
+                let before = group.bytes();
+                (group, before)
+            }
+            other if record.deletes() => {
+                self.groups.extend(other.map(|kind| (record.group.clone(), kind)));
+                return;
+            }
+            other => {
+                let group = share::group::Group::new(record.group.clone());
+                (Arc::new(group), other.map_or(0, |kind| kind.bytes()))
+            }
+        };
+        let stays = Arc::make_mut(&mut group).apply(record);
+        self.share.change(before, if stays { group.bytes() } else { 0 });
+        if stays {
+            self.groups.insert(record.group.clone(), Kind::Share(group));
+        }
+    }
+
     fn delete_offsets(&self, ticket: Ticket, request: &DeleteOffsets) -> Outcome<Groups> {
         let refuse = |error| Outcome::answer(ticket, Answer::DeleteOffsets(Err(error)));
         if request.group.is_empty() {
@@ -426,7 +454,8 @@ impl Groups {
                 tracing::info!(group = %group.id(), count = expired.len(), "offsets expire");
             }
             outcome.records.extend(expired);
-            if empty && group.is_empty() && !has_pending_joins(group) {
+            let expires = !matches!(group, Kind::Share(_));
+            if expires && empty && group.is_empty() && !has_pending_joins(group) {
                 delete_group(group, &mut outcome);
             }
         }
@@ -475,7 +504,7 @@ impl Machine for Groups {
             Command::Describe(ids) => {
                 let one = |id: &Arc<str>| match self.groups.get(id) {
                     Some(Kind::Classic(group)) => Ok(show::describe(group)),
-                    Some(Kind::Consumer(_)) => Err(Missing::OfKind),
+                    Some(Kind::Consumer(_) | Kind::Share(_)) => Err(Missing::OfKind),
                     None => Err(Missing::Group),
                 };
                 Outcome::answer(ticket, Answer::Describe(ids.iter().map(one).collect()))
@@ -483,20 +512,27 @@ impl Machine for Groups {
             Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
             Command::Count => Outcome::answer(ticket, Answer::Count(self.counts())),
             Command::Consumer(command) => self.decide_consumer(now, ticket, command),
+            Command::Share(command) => self.decide_share(now, ticket, command),
             Command::Image(image) => {
                 let mut outcome = Outcome::answer(ticket, Answer::Done);
                 outcome.changes.extend(self.news(&image).map(|news| Change(What::News(news))));
                 outcome
             }
             Command::TopicsDeleted(topics) => {
-                let mut outcome = Outcome::answer(ticket, Answer::Done);
-                outcome.records = self.offsets.tombstones_of_topics(&topics);
+                let mut outcome = self.share_topics_deleted(now, &topics);
+                outcome.answers.push((ticket, Answer::Done));
+                outcome.records.extend(self.offsets.tombstones_of_topics(&topics));
                 outcome
             }
         }
     }
 
     fn expired(&self, now: Now, timer: Timer) -> Outcome<Groups> {
+        if let Timer::Session(group, member) = &timer
+            && self.share_group(group).is_some()
+        {
+            return self.share_session_is_over(now, group, member);
+        }
         let of_consumer = match &timer {
             Timer::Session(group, _) => matches!(self.kind(group), Some(Kind::Consumer(_))),
             Timer::Rebalance(..) | Timer::ConsumerJoin(..) | Timer::ConsumerSync(..) | Timer::Patterns(_) => {
@@ -526,6 +562,7 @@ impl Machine for Groups {
             let woken = match group {
                 Kind::Classic(group) => self.wake(now, group),
                 Kind::Consumer(group) => self.wake_consumer(now, group),
+                Kind::Share(group) => self.wake_share(now, group),
             };
             outcome.records.extend(woken.records);
             outcome.changes.extend(woken.changes);
@@ -552,6 +589,7 @@ impl Machine for Groups {
             Record::Group(id, None) if self.classic(id).is_some() => self.forget(id),
             Record::Group(_, None) => {}
             Record::Consumer(record) => self.apply_consumer(record),
+            Record::Share(record) => self.apply_share(record),
         }
     }
 
@@ -586,7 +624,7 @@ fn session(group: &Group, member_id: &Arc<str>) -> Option<TimerChange<Timer>> {
 fn has_pending_joins(group: &Kind) -> bool {
     match group {
         Kind::Classic(group) => !group.pending_joins.is_empty(),
-        Kind::Consumer(_) => false,
+        Kind::Consumer(_) | Kind::Share(_) => false,
     }
 }
 

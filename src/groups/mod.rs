@@ -21,6 +21,7 @@ pub mod record;
 mod running;
 pub mod service;
 pub mod settings;
+pub mod share;
 mod show;
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use crate::coordinator::Reader;
 use crate::coordinator::Writer;
 use crate::coordinator::machine::Entry;
 use crate::groups::consumer;
+use crate::groups::share;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub enum Record {
     Group(Arc<str>, Option<GroupValue>),
     /// Of a consumer group.
     Consumer(consumer::record::Record),
+    /// Of a share group.
+    Share(share::record::Record),
 }
 
 /// Whose offset of which partition.
@@ -122,6 +125,7 @@ impl Record {
                 Entry { key: key.finish(), value: value.as_ref().map(write_group_value) }
             }
             Record::Consumer(record) => record.write(),
+            Record::Share(record) => record.write(),
         }
     }
 
@@ -139,6 +143,10 @@ impl Record {
                 let group = key.string()?;
                 let value = entry.value.as_ref().map(read_group_value).transpose()?;
                 Ok(Some(Record::Group(group, value)))
+            }
+            _ if share::record::is_own(version) => {
+                let read = share::record::Record::read(version, &mut key, entry.value.as_ref())?;
+                Ok(read.map(Record::Share))
             }
             _ => {
                 let read = consumer::record::Record::read(version, &mut key, entry.value.as_ref())?;
@@ -392,7 +400,7 @@ mod tests {
 
     #[test]
     fn other_kinds_of_key_are_passed_over_and_unknown_value_versions_refused() {
-        for kind in [9u8, 10, 15, 17, 23, 99] {
+        for kind in [9u8, 17, 23, 99] {
             let entry = Entry { key: Bytes::from(vec![0, kind, 0, 1, b'g']), value: Some(Bytes::new()) };
             assert_eq!(Record::read(&entry), Ok(None));
         }

@@ -17,6 +17,7 @@ use crate::coordinator::Options;
 use crate::coordinator::Runtime;
 use crate::groups::Groups;
 use crate::groups::Settings;
+use crate::groups::assign::Partitions;
 use crate::groups::command::Answer;
 use crate::groups::command::Command;
 use crate::groups::command::Commit;
@@ -35,6 +36,7 @@ use crate::groups::command::Sync;
 use crate::groups::command::Synced;
 use crate::groups::consumer;
 use crate::groups::consumer::command::Fault;
+use crate::groups::share;
 use crate::io::Clock;
 use crate::metrics;
 use crate::record::Codec;
@@ -337,6 +339,62 @@ impl Service {
             put(&mut shown, places, answered);
         }
         shown
+    }
+
+    /// Asks for something of a share group, which sees the latest image.
+    ///
+    /// # Errors
+    /// When the coordinator cannot answer.
+    pub async fn share(
+        &self,
+        group: &str,
+        command: share::command::Command,
+    ) -> Result<share::command::Answer, ErrorCode> {
+        let index = self.partition_of(group);
+        self.tell(index).await;
+        match self.runtime.ask(index, Command::Share(command)).await.map_err(coordinator::Error::code) {
+            Ok(Answer::Share(answer)) => Ok(answer),
+            other => Err(unexpected(other)),
+        }
+    }
+
+    /// Shows share groups, in order.
+    pub async fn describe_share(&self, groups: &[Arc<str>]) -> Vec<Result<share::command::Described, Fault>> {
+        let refused = || Err(Fault::new(ErrorCode::UnknownServerError, ""));
+        let mut shown: Vec<_> = groups.iter().map(|_| refused()).collect();
+        for (index, places) in self.by_partition(groups) {
+            self.tell(index).await;
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let command = Command::Share(share::command::Command::Describe(ids));
+            let answer = self.runtime.ask(index, command).await.map_err(coordinator::Error::code);
+            let answered = match answer {
+                Ok(Answer::Share(share::command::Answer::Describe(answered))) => answered,
+                other => {
+                    let code = unexpected(other);
+                    places.iter().map(|_| Err(Fault::new(code, ""))).collect()
+                }
+            };
+            put(&mut shown, places, answered);
+        }
+        shown
+    }
+
+    /// Begins to delete those of these groups that are share groups: the share-partitions of each that the share
+    /// coordinator has to delete first.
+    pub async fn doom_share(&self, groups: &[Arc<str>]) -> Vec<Result<Partitions, ErrorCode>> {
+        let mut doomed = vec![Err(ErrorCode::UnknownServerError); groups.len()];
+        for (index, places) in self.by_partition(groups) {
+            self.tell(index).await;
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let command = Command::Share(share::command::Command::Doom(ids));
+            let answer = self.runtime.ask(index, command).await.map_err(coordinator::Error::code);
+            let answered = match answer {
+                Ok(Answer::Share(share::command::Answer::Doom(answered))) => answered,
+                other => vec![Err(unexpected(other)); places.len()],
+            };
+            put(&mut doomed, places, answered);
+        }
+        doomed
     }
 
     /// Lets the groups of a partition know of the latest image, so that a request which comes after a change of the

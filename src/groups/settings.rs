@@ -4,6 +4,7 @@ use crate::config::ConsumerGroupSettings;
 use crate::config::ServerConfig;
 use crate::groups::assign::Assignor;
 use crate::groups::memory::Memory;
+use crate::groups::share::ShareSettings;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,8 @@ pub struct Settings {
     pub consumer: ConsumerGroupSettings,
     /// `group.consumer.assignors`, the default first.
     pub assignors: Vec<Assignor>,
+    /// Those of share groups (KIP-932).
+    pub share: ShareSettings,
 }
 
 impl Settings {
@@ -47,6 +50,7 @@ impl Settings {
             memory: Memory::new(usize::try_from(config.groups.memory_bytes_max).unwrap_or(usize::MAX)),
             assignors: assignors(&config.groups.consumer.assignors),
             consumer: config.groups.consumer.clone(),
+            share: ShareSettings::of(config),
         }
     }
 

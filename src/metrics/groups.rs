@@ -24,6 +24,10 @@ pub struct Groups {
     pub consumer_reconciling: usize,
     /// Consumer groups whose members have their assignment.
     pub consumer_stable: usize,
+    /// Share groups (KIP-932) without members.
+    pub share_empty: usize,
+    /// Share groups with members.
+    pub share_stable: usize,
     /// Committed offsets that are kept.
     pub offsets: usize,
 }
@@ -42,6 +46,8 @@ impl Groups {
         self.consumer_assigning += more.consumer_assigning;
         self.consumer_reconciling += more.consumer_reconciling;
         self.consumer_stable += more.consumer_stable;
+        self.share_empty += more.share_empty;
+        self.share_stable += more.share_stable;
         self.offsets += more.offsets;
     }
 }
@@ -51,6 +57,7 @@ impl Groups {
 pub(super) struct Shown {
     families: [Showing; 6],
     consumer: Family,
+    share: Family,
 }
 
 impl Shown {
@@ -58,12 +65,16 @@ impl Shown {
         let name = "kafka_server_group_coordinator_metrics_consumer_group_count";
         let help = "Consumer groups of the newer protocol (KIP-848) coordinated here, by state.";
         let consumer = collectors.looked_up_gauge(name.to_owned(), &["state"], help);
+        let name = "kafka_server_group_coordinator_metrics_share_group_count";
+        let help = "Share groups (KIP-932) coordinated here, by state.";
+        let share = collectors.looked_up_gauge(name.to_owned(), &["state"], help);
         let mut one = |name: &str, help, value: fn(&Groups) -> usize| {
             let name = format!("kafka_coordinator_group_groupmetadatamanager_{name}");
             (collectors.looked_up_gauge(name, &[], help), value)
         };
         Shown {
             consumer,
+            share,
             families: [
                 one("numgroups", "Groups coordinated here.", |it| {
                     it.empty + it.preparing + it.completing + it.stable
@@ -95,5 +106,9 @@ impl Shown {
         ];
         let rows = states.map(|(state, count)| (state, number(u64::try_from(count).unwrap_or(u64::MAX))));
         self.consumer.show(page, rows);
+        let states: [(&[&str], usize); 2] =
+            [(&["empty"], groups.share_empty), (&["stable"], groups.share_stable)];
+        let rows = states.map(|(state, count)| (state, number(u64::try_from(count).unwrap_or(u64::MAX))));
+        self.share.show(page, rows);
     }
 }

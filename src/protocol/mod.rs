@@ -19,6 +19,7 @@ pub mod response;
 #[cfg(any(test, feature = "sim"))]
 pub mod sample;
 mod schema;
+pub mod share_fetch;
 pub mod supplement;
 pub mod versions;
 pub mod wire;

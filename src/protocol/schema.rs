@@ -139,6 +139,18 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::CONSUMER_GROUP_DESCRIBE => CONSUMER_GROUP_DESCRIBE,
         versions::LIST_CONFIG_RESOURCES => LIST_CONFIG_RESOURCES,
         versions::DESCRIBE_TOPIC_PARTITIONS => DESCRIBE_TOPIC_PARTITIONS,
+        versions::SHARE_GROUP_HEARTBEAT => SHARE_GROUP_HEARTBEAT,
+        versions::SHARE_GROUP_DESCRIBE => SHARE_GROUP_DESCRIBE,
+        versions::SHARE_FETCH => SHARE_FETCH,
+        versions::SHARE_ACKNOWLEDGE => SHARE_ACKNOWLEDGE,
+        versions::INITIALIZE_SHARE_GROUP_STATE => INITIALIZE_SHARE_GROUP_STATE,
+        versions::READ_SHARE_GROUP_STATE => READ_SHARE_GROUP_STATE,
+        versions::WRITE_SHARE_GROUP_STATE => WRITE_SHARE_GROUP_STATE,
+        versions::DELETE_SHARE_GROUP_STATE => DELETE_SHARE_GROUP_STATE,
+        versions::READ_SHARE_GROUP_STATE_SUMMARY => READ_SHARE_GROUP_STATE_SUMMARY,
+        versions::DESCRIBE_SHARE_GROUP_OFFSETS => DESCRIBE_SHARE_GROUP_OFFSETS,
+        versions::ALTER_SHARE_GROUP_OFFSETS => ALTER_SHARE_GROUP_OFFSETS,
+        versions::DELETE_SHARE_GROUP_OFFSETS => DELETE_SHARE_GROUP_OFFSETS,
         _ => return None,
     })
 }
@@ -753,3 +765,156 @@ const LIST_TRANSACTIONS: &[Field] = &[
     fixed("DurationFilter", 1, 8),
     text("TransactionalIdPattern", 2).nullable(2),
 ];
+
+const SHARE_GROUP_HEARTBEAT: &[Field] = &[
+    text("GroupId", 0),
+    text("MemberId", 0),
+    fixed("MemberEpoch", 0, 4),
+    text("RackId", 0).nullable(0),
+    list("SubscribedTopicNames", 0, &Kind::Text).nullable(0),
+];
+
+const SHARE_GROUP_DESCRIBE: &[Field] =
+    &[list("GroupIds", 0, &Kind::Text), fixed("IncludeAuthorizedOperations", 0, 1)];
+
+/// Which records of a share-partition a client is done with.
+const ACKNOWLEDGEMENT_BATCHES: Field = list(
+    "AcknowledgementBatches",
+    0,
+    &Kind::Struct(&[
+        fixed("FirstOffset", 0, 8),
+        fixed("LastOffset", 0, 8),
+        list("AcknowledgeTypes", 0, &Kind::Fixed(1)),
+    ]),
+);
+
+const SHARE_FETCH: &[Field] = &[
+    text("GroupId", 0).nullable(0),
+    text("MemberId", 0).nullable(0),
+    fixed("ShareSessionEpoch", 0, 4),
+    fixed("MaxWaitMs", 0, 4),
+    fixed("MinBytes", 0, 4),
+    fixed("MaxBytes", 0, 4),
+    fixed("MaxRecords", 1, 4),
+    fixed("BatchSize", 1, 4),
+    fixed("ShareAcquireMode", 2, 1),
+    fixed("IsRenewAck", 2, 1),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            fixed("TopicId", 0, 16),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[
+                    fixed("PartitionIndex", 0, 4),
+                    fixed("PartitionMaxBytes", 0, 4).until(0),
+                    ACKNOWLEDGEMENT_BATCHES,
+                ]),
+            ),
+        ]),
+    ),
+    list(
+        "ForgottenTopicsData",
+        0,
+        &Kind::Struct(&[fixed("TopicId", 0, 16), list("Partitions", 0, &Kind::Fixed(4))]),
+    ),
+];
+
+const SHARE_ACKNOWLEDGE: &[Field] = &[
+    text("GroupId", 0).nullable(0),
+    text("MemberId", 0).nullable(0),
+    fixed("ShareSessionEpoch", 0, 4),
+    fixed("IsRenewAck", 2, 1),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            fixed("TopicId", 0, 16),
+            list("Partitions", 0, &Kind::Struct(&[fixed("PartitionIndex", 0, 4), ACKNOWLEDGEMENT_BATCHES])),
+        ]),
+    ),
+];
+
+/// What the share state requests have in common: a group, and partitions by topic id.
+macro_rules! share_state {
+    ($($field:expr),+ $(,)?) => {
+        &[
+            text("GroupId", 0),
+            list(
+                "Topics",
+                0,
+                &Kind::Struct(&[
+                    fixed("TopicId", 0, 16),
+                    list("Partitions", 0, &Kind::Struct(&[fixed("Partition", 0, 4), $($field),+])),
+                ]),
+            ),
+        ]
+    };
+}
+
+const INITIALIZE_SHARE_GROUP_STATE: &[Field] =
+    share_state![fixed("StateEpoch", 0, 4), fixed("StartOffset", 0, 8)];
+
+const READ_SHARE_GROUP_STATE: &[Field] = share_state![fixed("LeaderEpoch", 0, 4)];
+
+const WRITE_SHARE_GROUP_STATE: &[Field] = share_state![
+    fixed("StateEpoch", 0, 4),
+    fixed("LeaderEpoch", 0, 4),
+    fixed("StartOffset", 0, 8),
+    fixed("DeliveryCompleteCount", 1, 4),
+    list(
+        "StateBatches",
+        0,
+        &Kind::Struct(&[
+            fixed("FirstOffset", 0, 8),
+            fixed("LastOffset", 0, 8),
+            fixed("DeliveryState", 0, 1),
+            fixed("DeliveryCount", 0, 2),
+        ]),
+    ),
+];
+
+const DELETE_SHARE_GROUP_STATE: &[Field] = &[
+    text("GroupId", 0),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            fixed("TopicId", 0, 16),
+            list("Partitions", 0, &Kind::Struct(&[fixed("Partition", 0, 4)])),
+        ]),
+    ),
+];
+
+const READ_SHARE_GROUP_STATE_SUMMARY: &[Field] = share_state![fixed("LeaderEpoch", 0, 4)];
+
+const DESCRIBE_SHARE_GROUP_OFFSETS: &[Field] = &[list(
+    "Groups",
+    0,
+    &Kind::Struct(&[
+        text("GroupId", 0),
+        list("Topics", 0, &Kind::Struct(&[text("TopicName", 0), list("Partitions", 0, &Kind::Fixed(4))]))
+            .nullable(0),
+    ]),
+)];
+
+const ALTER_SHARE_GROUP_OFFSETS: &[Field] = &[
+    text("GroupId", 0),
+    list(
+        "Topics",
+        0,
+        &Kind::Struct(&[
+            text("TopicName", 0),
+            list(
+                "Partitions",
+                0,
+                &Kind::Struct(&[fixed("PartitionIndex", 0, 4), fixed("StartOffset", 0, 8)]),
+            ),
+        ]),
+    ),
+];
+
+const DELETE_SHARE_GROUP_OFFSETS: &[Field] =
+    &[text("GroupId", 0), list("Topics", 0, &Kind::Struct(&[text("TopicName", 0)]))];

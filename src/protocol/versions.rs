@@ -132,6 +132,30 @@ pub const PUSH_TELEMETRY: i16 = 72;
 pub const LIST_CONFIG_RESOURCES: i16 = 74;
 /// Key of DescribeTopicPartitions.
 pub const DESCRIBE_TOPIC_PARTITIONS: i16 = 75;
+/// Key of ShareGroupHeartbeat.
+pub const SHARE_GROUP_HEARTBEAT: i16 = 76;
+/// Key of ShareGroupDescribe.
+pub const SHARE_GROUP_DESCRIBE: i16 = 77;
+/// Key of ShareFetch.
+pub const SHARE_FETCH: i16 = 78;
+/// Key of ShareAcknowledge.
+pub const SHARE_ACKNOWLEDGE: i16 = 79;
+/// Key of InitializeShareGroupState.
+pub const INITIALIZE_SHARE_GROUP_STATE: i16 = 83;
+/// Key of ReadShareGroupState.
+pub const READ_SHARE_GROUP_STATE: i16 = 84;
+/// Key of WriteShareGroupState.
+pub const WRITE_SHARE_GROUP_STATE: i16 = 85;
+/// Key of DeleteShareGroupState.
+pub const DELETE_SHARE_GROUP_STATE: i16 = 86;
+/// Key of ReadShareGroupStateSummary.
+pub const READ_SHARE_GROUP_STATE_SUMMARY: i16 = 87;
+/// Key of DescribeShareGroupOffsets.
+pub const DESCRIBE_SHARE_GROUP_OFFSETS: i16 = 90;
+/// Key of AlterShareGroupOffsets.
+pub const ALTER_SHARE_GROUP_OFFSETS: i16 = 91;
+/// Key of DeleteShareGroupOffsets.
+pub const DELETE_SHARE_GROUP_OFFSETS: i16 = 92;
 
 /// A row of the table; `versions` are the lowest and the highest.
 const fn row(
@@ -166,7 +190,7 @@ static TABLE: &[Api] = &[
         "FindCoordinator",
         (0, 6),
         3,
-        "Groups and transactional ids; there is no share coordinator.",
+        "Groups, transactional ids, and from version 6 on share-partitions.",
     ),
     row(JOIN_GROUP, "JoinGroup", (0, 9), 6, ""),
     row(HEARTBEAT, "Heartbeat", (0, 4), 4, ""),
@@ -275,6 +299,18 @@ static TABLE: &[Api] = &[
     ),
     row(LIST_CONFIG_RESOURCES, "ListConfigResources", (0, 1), 0, ""),
     row(DESCRIBE_TOPIC_PARTITIONS, "DescribeTopicPartitions", (0, 0), 0, ""),
+    row(SHARE_GROUP_HEARTBEAT, "ShareGroupHeartbeat", (1, 1), 0, ""),
+    row(SHARE_GROUP_DESCRIBE, "ShareGroupDescribe", (1, 1), 0, ""),
+    row(SHARE_FETCH, "ShareFetch", (1, 2), 0, "With acquire modes and renewed locks (KIP-1206, KIP-1222)."),
+    row(SHARE_ACKNOWLEDGE, "ShareAcknowledge", (1, 2), 0, ""),
+    row(INITIALIZE_SHARE_GROUP_STATE, "InitializeShareGroupState", (0, 0), 0, "Between brokers."),
+    row(READ_SHARE_GROUP_STATE, "ReadShareGroupState", (0, 0), 0, "Between brokers."),
+    row(WRITE_SHARE_GROUP_STATE, "WriteShareGroupState", (0, 1), 0, "Between brokers."),
+    row(DELETE_SHARE_GROUP_STATE, "DeleteShareGroupState", (0, 0), 0, "Between brokers."),
+    row(READ_SHARE_GROUP_STATE_SUMMARY, "ReadShareGroupStateSummary", (0, 1), 0, "Between brokers."),
+    row(DESCRIBE_SHARE_GROUP_OFFSETS, "DescribeShareGroupOffsets", (0, 1), 0, ""),
+    row(ALTER_SHARE_GROUP_OFFSETS, "AlterShareGroupOffsets", (0, 0), 0, ""),
+    row(DELETE_SHARE_GROUP_OFFSETS, "DeleteShareGroupOffsets", (0, 0), 0, ""),
 ];
 
 impl Api {

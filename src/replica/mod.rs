@@ -42,6 +42,9 @@ pub use read::ReadAnswer;
 pub use read::ReadRequest;
 pub use read::Reader;
 pub use replicas::Replicas;
+pub(crate) use waiters::Wait;
+pub(crate) use waiters::Waitable;
+pub(crate) use waiters::Waiters;
 
 #[cfg(test)]
 pub(crate) mod testing;

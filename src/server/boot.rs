@@ -28,6 +28,7 @@ use crate::replica::Replicas;
 use crate::server::Error;
 use crate::server::Platform;
 use crate::server::platform::Sockets;
+use crate::share;
 use crate::txn;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -69,6 +70,8 @@ pub struct Server {
     pub(super) moving: Task<()>,
     /// Follows what the image says of connections.
     pub(super) limiting: Task<()>,
+    pub(super) share: share::Service,
+    pub(super) sharing: share::Running,
     pub(super) replicas: Arc<Replicas>,
     pub(super) local: Local,
     pub(super) dirs: Dirs,
@@ -181,6 +184,13 @@ async fn start_in(
     let controller = (local.controller().clone(), publisher.clone());
     let (moves, moving) =
         Moves::start(&replicas, controller, Arc::clone(&config), clock.clone(), below.clone());
+    let share = share::Service::new(
+        Arc::clone(&config),
+        publisher.clone(),
+        local.controller().clone(),
+        (Arc::clone(&replicas), clock.clone()),
+    );
+    let sharing = share::Running::start(&share, Arc::clone(&replicas), clock.clone(), &below);
     let broker = Arc::new(Broker {
         moves,
         config: Arc::clone(&config),
@@ -193,6 +203,7 @@ async fn start_in(
         replicas: Arc::clone(&replicas),
         fetch_sessions: FetchSessions::new(usize::try_from(config.network.fetch_session_slots).unwrap_or(0)),
         transactions: transactions.clone(),
+        share: share.clone(),
         metrics: metrics.broker(),
     });
     let marking = Marking::start(&broker, &below);
@@ -224,6 +235,8 @@ async fn start_in(
         following,
         moving,
         limiting,
+        share,
+        sharing,
         replicas,
         local,
         dirs,

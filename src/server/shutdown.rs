@@ -37,6 +37,7 @@ impl Server {
         let broker_epoch = image.broker(self.node_id).map_or(-1, |broker| broker.epoch);
         self.groups.runtime().stop().await;
         self.transactions.runtime().stop().await;
+        self.share.states().runtime().stop().await;
         self.below.trigger();
         let below = async {
             self.marking.ended().await;
@@ -45,6 +46,7 @@ impl Server {
             self.limiting.join().await;
             self.coordination.ended().await;
             self.transacting.ended().await;
+            self.sharing.ended().await;
             self.replicas.ended().await;
             self.local.ended().await;
         };

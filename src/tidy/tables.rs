@@ -10,7 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["cluster", "tier"],
     &["replica", "security", "quota"],
     &["coordinator"],
-    &["groups", "txn"],
+    &["groups", "txn", "share"],
     &["broker"],
     &["net", "admin"],
     &["server"],

@@ -9,7 +9,7 @@ use crate::cluster::Image;
 const ALWAYS: usize = 16_384;
 
 /// Whether a request names far more partitions than the cluster has.
-pub(super) fn too_many(image: &Image, named: usize) -> bool {
+pub(in crate::broker) fn too_many(image: &Image, named: usize) -> bool {
     if named <= ALWAYS {
         return false;
     }

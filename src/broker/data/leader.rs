@@ -12,26 +12,26 @@ use std::sync::Arc;
 
 /// How a request names a topic.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Topic<'a> {
+pub(in crate::broker) enum Topic<'a> {
     Id(TopicId),
     Name(&'a str),
 }
 
 /// The leaders that an answer names, and where they listen, each once.
 #[derive(Debug)]
-pub(super) struct Leaders {
+pub(in crate::broker) struct Leaders {
     image: Arc<Image>,
     listener: String,
-    pub(super) endpoints: Vec<NodeEndpoint>,
+    pub(in crate::broker) endpoints: Vec<NodeEndpoint>,
 }
 
 impl Leaders {
-    pub(super) fn new(broker: &Broker, listener: &str) -> Leaders {
+    pub(in crate::broker) fn new(broker: &Broker, listener: &str) -> Leaders {
         Leaders { image: broker.publisher.current(), listener: listener.to_owned(), endpoints: Vec::new() }
     }
 
     /// The partition's leader; its address on the client's listener is added to the endpoints.
-    pub(super) fn of(&mut self, topic: Topic<'_>, index: PartitionIndex) -> LeaderIdAndEpoch {
+    pub(in crate::broker) fn of(&mut self, topic: Topic<'_>, index: PartitionIndex) -> LeaderIdAndEpoch {
         let topic = match topic {
             Topic::Id(id) => self.image.topic_by_id(id),
             Topic::Name(name) => self.image.topic(name),

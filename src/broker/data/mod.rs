@@ -1,12 +1,12 @@
 //! Produce, Fetch and what belongs to them: the APIs that move records.
 
-mod crowd;
+pub(super) mod crowd;
 pub(super) mod delete_records;
 pub(super) mod describe_producers;
 pub(super) mod fetch;
 mod fetch_answer;
 mod fetch_session;
-mod leader;
+pub(super) mod leader;
 pub(super) mod list_offsets;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;

@@ -6,6 +6,7 @@ use crate::broker::context::Context;
 use crate::broker::errors::Refused;
 use crate::broker::group::text;
 use crate::broker::group::wire;
+use crate::broker::share;
 use crate::protocol::Response;
 use crate::protocol::supplement::delete_groups;
 use crate::protocol::supplement::delete_groups::Answer;
@@ -19,7 +20,15 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request = delete_groups::decode(&context.header, body)?;
     let mut seen = BTreeSet::new();
     let ids: Vec<Arc<str>> = request.iter().map(text).filter(|id| seen.insert(id.clone())).collect();
-    let codes = broker.groups.delete(&ids).await;
+    // What is kept of share groups elsewhere goes first.
+    let refused = share::coordination::delete_groups(broker, &ids).await;
+    let deletable = ids.iter().zip(&refused).filter(|(_, refused)| refused.is_none());
+    let deletable: Vec<Arc<str>> = deletable.map(|(id, _)| id.clone()).collect();
+    let mut deleted = broker.groups.delete(&deletable).await.into_iter();
+    let codes = refused.into_iter().map(|refused| match refused {
+        Some(code) => code,
+        None => deleted.next().unwrap_or(ErrorCode::UnknownServerError),
+    });
     let results = ids.iter().zip(codes).map(|(id, error)| GroupResult {
         group_id: wire(id),
         error,

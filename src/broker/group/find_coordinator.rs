@@ -1,5 +1,5 @@
-//! FindCoordinator 0 to 6: which broker coordinates a group or a transactional id. Asking creates the topic that keeps
-//! them.
+//! FindCoordinator 0 to 6: which broker coordinates a group, a transactional id or a share-partition. Asking creates the
+//! topic that keeps them.
 
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
@@ -9,6 +9,7 @@ use crate::broker::errors::Refused;
 use crate::broker::group::wire;
 use crate::protocol::Response;
 use crate::protocol::codec;
+use crate::share::Key;
 use bytes::Bytes;
 use kafka_protocol::messages::BrokerId as WireBrokerId;
 use kafka_protocol::messages::FindCoordinatorRequest;
@@ -24,6 +25,9 @@ const KEYS_FROM: i16 = 4;
 /// Key types of the protocol (`FindCoordinatorRequest.CoordinatorType`).
 const GROUP: i8 = 0;
 const TRANSACTION: i8 = 1;
+const SHARE: i8 = 2;
+/// The first version that asks for share-partitions (KIP-932).
+const SHARE_FROM: i16 = 6;
 
 /// Where a key's coordinator is, or why that cannot be told.
 type Found = Result<Node, Refused>;
@@ -54,7 +58,11 @@ async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Fo
     match key_type {
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
         TRANSACTION => node(broker, context, broker.transactions.find(&broker.controller, key).await?),
-        // Share groups, as a Kafka whose share coordinator is off; and types nobody knows.
+        SHARE if context.version() >= SHARE_FROM => {
+            let key = Key::parse(key).ok_or(ErrorCode::InvalidRequest)?;
+            node(broker, context, broker.share.states().find(&key).await?)
+        }
+        // Types that nobody knows, or not yet in this version.
         _ => Err(ErrorCode::InvalidRequest.into()),
     }
 }

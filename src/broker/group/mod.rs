@@ -30,11 +30,11 @@ pub(crate) fn optional_text(wire: Option<&StrBytes>) -> Option<Arc<str>> {
     wire.map(text)
 }
 
-fn wire(text: &str) -> StrBytes {
+pub(crate) fn wire(text: &str) -> StrBytes {
     StrBytes::from_string(text.to_owned())
 }
 
-fn optional_wire(text: Option<&Arc<str>>) -> Option<StrBytes> {
+pub(crate) fn optional_wire(text: Option<&Arc<str>>) -> Option<StrBytes> {
     text.map(|text| wire(text))
 }
 

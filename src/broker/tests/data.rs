@@ -63,7 +63,7 @@ fn filled(mut builder: BatchBuilder, values: &[&str]) -> Bytes {
     builder.build().bytes().clone()
 }
 
-fn batch(values: &[&str]) -> Bytes {
+pub(super) fn batch(values: &[&str]) -> Bytes {
     filled(builder(Codec::None), values)
 }
 
@@ -90,7 +90,12 @@ async fn produced(bench: &Bench, request: &ProduceRequest, version: i16) -> Part
     response.responses.remove(0).partition_responses.remove(0)
 }
 
-async fn send(bench: &Bench, version: i16, topic: &str, records: Bytes) -> PartitionProduceResponse {
+pub(super) async fn send(
+    bench: &Bench,
+    version: i16,
+    topic: &str,
+    records: Bytes,
+) -> PartitionProduceResponse {
     produced(bench, &produce(bench, version, topic, 0, records), version).await
 }
 

@@ -7,6 +7,7 @@ mod data;
 mod log_dirs;
 mod meta;
 mod quotas;
+mod share;
 
 use super::Broker;
 use super::FetchSessions;
@@ -30,6 +31,7 @@ use crate::protocol::versions;
 use crate::quota::Quotas;
 use crate::replica::Moves;
 use crate::replica::Replicas;
+use crate::share as sharing;
 use crate::txn;
 use bytes::BufMut;
 use bytes::Bytes;
@@ -112,6 +114,9 @@ impl Bench {
         let (moves, _task) =
             Moves::start(&replicas, controller, Arc::clone(&config), clock.clone(), shutdown.clone());
         let registry = Registry::new();
+        let on = (Arc::clone(&replicas), clock.clone());
+        let share =
+            sharing::Service::new(Arc::clone(&config), publisher.clone(), local.controller().clone(), on);
         let broker = Arc::new(Broker {
             quotas,
             telemetry: Telemetry::new(&config.telemetry, registry.clients(), clock.clone()),
@@ -124,6 +129,7 @@ impl Bench {
             moves,
             fetch_sessions: FetchSessions::new(10),
             transactions,
+            share,
             metrics: registry.broker(),
         });
         let peer = "127.0.0.1:5".parse().unwrap();

@@ -26,6 +26,10 @@ const TRANSACTION_VERSION_LATEST: i16 = 2;
 pub const GROUP_VERSION: &str = "group.version";
 const GROUP_VERSION_LATEST: i16 = 1;
 
+/// The feature whose level says what share groups can do (KIP-932); from 2 on there are dead-letter topics (KIP-1191).
+pub const SHARE_VERSION: &str = "share.version";
+const SHARE_VERSION_LATEST: i16 = 2;
+
 /// The features this version knows, from the lowest to the highest level it can work at. Grows with what is
 /// built: clients switch code paths by them.
 pub fn supported() -> Vec<SupportedFeature> {
@@ -34,6 +38,7 @@ pub fn supported() -> Vec<SupportedFeature> {
     vec![
         feature(METADATA_VERSION, METADATA_VERSION_MINIMUM, METADATA_VERSION_LATEST),
         feature(GROUP_VERSION, 0, GROUP_VERSION_LATEST),
+        feature(SHARE_VERSION, 0, SHARE_VERSION_LATEST),
         feature(TRANSACTION_VERSION, 0, TRANSACTION_VERSION_LATEST),
     ]
 }

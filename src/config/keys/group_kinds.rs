@@ -10,9 +10,11 @@ use crate::config::define::Range;
 pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Boolean, "errors.deadletterqueue.auto.create.topics.enable", Some("false"))
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Whether the dead-letter topic of a share group is made when it is missing (KIP-1191)."),
     Definition::new(Kind::String, "errors.deadletterqueue.topic.name.prefix", Some("dlq."))
         .mode(Mode::ClusterWide)
+        .used()
         .doc("What the name of a dead-letter topic must begin with; empty for no rule (KIP-1191)."),
     Definition::new(Kind::Int, "group.consumer.assignment.interval.ms", Some("1000"))
         .at_least(0)
@@ -74,6 +76,7 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "group.share.assignment.interval.ms", Some("1000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Shortest time between two new assignments of a share group."),
     Definition::new(Kind::Boolean, "group.share.assignor.offload.enable", Some("true"))
         .mode(Mode::ClusterWide)
@@ -83,6 +86,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("The assignor of share groups; one entry."),
     Definition::new(Kind::Int, "group.share.delivery.count.limit", Some("5"))
         .between(2, 10)
+        .used()
         .doc("How often a record is handed out before a share group gives up on it."),
     Definition::new(
         Kind::String,
@@ -93,19 +97,23 @@ pub(super) const KEYS: &[Definition] = &[
     .doc("Java class that writes undeliverable records of share groups."),
     Definition::new(Kind::Int, "group.share.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Time between heartbeats that members of a share group are told."),
     Definition::new(Kind::Int, "group.share.initialize.retry.interval.ms", Some("30000"))
         .at_least(1)
         .internal()
+        .used()
         .doc("Pause before the state of a share group is set up again."),
     Definition::new(Kind::Int, "group.share.max.assignment.interval.ms", Some("15000"))
         .at_least(0)
+        .used()
         .doc("Largest value that a share group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.share.max.delivery.count.limit", Some("10"))
         .between(5, 25)
         .doc("Largest value that a share group may set for its delivery count limit."),
     Definition::new(Kind::Int, "group.share.max.heartbeat.interval.ms", Some("15000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a share group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.share.max.partition.max.record.locks", Some("4000"))
         .between(2000, 10000)
@@ -115,21 +123,26 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Largest value that a share group may set for its lock duration."),
     Definition::new(Kind::Int, "group.share.max.session.timeout.ms", Some("60000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a share group may set for its session timeout."),
     Definition::new(Kind::Int, "group.share.max.share.sessions", Some("2000"))
         .at_least(1)
+        .used()
         .doc("Most share sessions of one broker."),
     Definition::new(Kind::Int, "group.share.max.size", Some("200"))
         .between(1, 1000)
+        .used()
         .doc("Most members of one share group."),
     Definition::new(Kind::Int, "group.share.min.assignment.interval.ms", Some("0"))
         .at_least(0)
+        .used()
         .doc("Smallest value that a share group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.share.min.delivery.count.limit", Some("2"))
         .between(2, 5)
         .doc("Smallest value that a share group may set for its delivery count limit."),
     Definition::new(Kind::Int, "group.share.min.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a share group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.share.min.partition.max.record.locks", Some("100"))
         .between(100, 2000)
@@ -139,9 +152,11 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Smallest value that a share group may set for its lock duration."),
     Definition::new(Kind::Int, "group.share.min.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a share group may set for its session timeout."),
     Definition::new(Kind::Int, "group.share.partition.max.record.locks", Some("2000"))
         .between(100, 10000)
+        .used()
         .doc("Records of one share-partition that may be handed out at a time."),
     Definition::new(
         Kind::String,
@@ -152,9 +167,11 @@ pub(super) const KEYS: &[Definition] = &[
     .doc("Java class that keeps the state of share groups."),
     Definition::new(Kind::Int, "group.share.record.lock.duration.ms", Some("30000"))
         .between(1000, 3600000)
+        .used()
         .doc("How long a member of a share group holds a record before it is handed out again."),
     Definition::new(Kind::Int, "group.share.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("A member of a share group that is silent for this long is removed."),
     Definition::new(Kind::Long, "group.streams.acceptable.recovery.lag", Some("10000"))
         .at_least(0)
@@ -236,36 +253,46 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "share.coordinator.cold.partition.snapshot.interval.ms", Some("300000"))
         .at_least(1)
         .internal()
+        .used()
         .doc("How often the state of quiet share-partitions is written anew."),
     Definition::new(Kind::Int, "share.coordinator.load.buffer.size", Some("5242880"))
         .at_least(1)
+        .used()
         .doc("Bytes read at once when the state of share groups is loaded."),
     Definition::new(Kind::Int, "share.coordinator.snapshot.update.records.per.snapshot", Some("500"))
         .between(0, 500)
+        .used()
         .doc("Updates of a share-partition's state between two snapshots of it."),
     Definition::new(Kind::Int, "share.coordinator.state.topic.compression.codec", Some("0"))
+        .used()
         .doc("Codec of the share state topic: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd."),
     Definition::new(Kind::Short, "share.coordinator.state.topic.min.isr", Some("2"))
         .at_least(1)
+        .used()
         .doc("Replicas of the share state topic that must be in sync for a write."),
     Definition::new(Kind::Int, "share.coordinator.state.topic.num.partitions", Some("50"))
         .at_least(1)
+        .used()
         .doc("Partitions of the share state topic."),
     Definition::new(Kind::Int, "share.coordinator.state.topic.prune.interval.ms", Some("300000"))
         .at_least(1)
         .internal()
+        .used()
         .doc("How often old state is removed from the share state topic."),
     Definition::new(Kind::Short, "share.coordinator.state.topic.replication.factor", Some("3"))
         .at_least(1)
+        .used()
         .doc("Replicas of the share state topic."),
     Definition::new(Kind::Int, "share.coordinator.state.topic.segment.bytes", Some("104857600"))
         .at_least(1)
+        .used()
         .doc("Segment size of the share state topic."),
     Definition::new(Kind::Int, "share.coordinator.threads", Some("1"))
         .at_least(1)
         .doc("Threads of the share coordinator."),
     Definition::new(Kind::Int, "share.coordinator.write.timeout.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("How long a write of the share coordinator may take."),
     Definition::new(Kind::Int, "share.fetch.purgatory.purge.interval.requests", Some("1000"))
         .doc("Upkeep of waiting share fetches; nothing to tune here."),

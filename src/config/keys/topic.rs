@@ -53,7 +53,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("How long a tombstone stays in a compacted topic."),
     Definition::new(Kind::Boolean, "errors.deadletterqueue.group.enable", Some("false"))
         .mode(Mode::Resource)
-        .doc("Whether share groups may write undeliverable records here (KIP-1191)."),
+        .used().doc("Whether share groups may write undeliverable records here (KIP-1191)."),
     Definition::new(Kind::Long, "file.delete.delay.ms", Some("60000"))
         .at_least(0)
         .mode(Mode::Resource)

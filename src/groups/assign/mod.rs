@@ -5,10 +5,13 @@
 //! own assignors have not looked at them since 4.0.
 
 mod range;
+mod simple;
 mod uniform;
 
 #[cfg(test)]
 mod tests;
+
+pub use simple::simple;
 
 use crate::base::TopicId;
 use std::collections::BTreeMap;

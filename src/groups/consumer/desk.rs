@@ -119,7 +119,7 @@ impl Groups {
     pub(crate) fn consumer_turn(&self, now: Now, id: &str) -> Option<Turn<'_>> {
         match self.kind(id)? {
             Kind::Consumer(group) => Some(Turn::new(self.world(now), Arc::clone(group))),
-            Kind::Classic(_) => None,
+            Kind::Classic(_) | Kind::Share(_) => None,
         }
     }
 

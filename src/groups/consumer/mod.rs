@@ -21,6 +21,6 @@ mod reconcile;
 pub mod record;
 mod resolve;
 mod show;
-mod subscription;
+pub(crate) mod subscription;
 mod target;
 pub(crate) mod turn;

@@ -204,13 +204,13 @@ impl Record {
     }
 }
 
-fn value_writer() -> Writer {
+pub(crate) fn value_writer() -> Writer {
     let mut out = Writer::new(0);
     out.set_flexible(true);
     out
 }
 
-fn value_reader(bytes: &Bytes) -> Result<Reader, Malformed> {
+pub(crate) fn value_reader(bytes: &Bytes) -> Result<Reader, Malformed> {
     let mut value = Reader::new(bytes);
     match value.i16()? {
         0 => value.set_flexible(true),
@@ -252,25 +252,25 @@ fn write_old_metadata() -> Bytes {
     out.finish()
 }
 
-fn write_target_epoch(value: &TargetEpochValue) -> Bytes {
+pub(crate) fn write_target_epoch(value: &TargetEpochValue) -> Bytes {
     let mut out = value_writer();
     out.i32(value.epoch);
     write_number_tag(out, value.made.0)
 }
 
-fn read_target_epoch(bytes: &Bytes) -> Result<TargetEpochValue, Malformed> {
+pub(crate) fn read_target_epoch(bytes: &Bytes) -> Result<TargetEpochValue, Malformed> {
     let mut value = value_reader(bytes)?;
     Ok(TargetEpochValue { epoch: value.i32()?, made: Timestamp(read_number_tag(&mut value)?) })
 }
 
-fn write_names(out: &mut Writer, names: &BTreeSet<Arc<str>>) {
+pub(crate) fn write_names(out: &mut Writer, names: &BTreeSet<Arc<str>>) {
     out.count(names.len());
     for name in names {
         out.string(name);
     }
 }
 
-fn read_names(value: &mut Reader) -> Result<BTreeSet<Arc<str>>, Malformed> {
+pub(crate) fn read_names(value: &mut Reader) -> Result<BTreeSet<Arc<str>>, Malformed> {
     let count = value.count_of::<Arc<str>>(1)?;
     (0..count).map(|_| value.string()).collect()
 }
@@ -348,35 +348,44 @@ fn read_classic(field: &Bytes) -> Result<Option<ClassicValue>, Malformed> {
     Ok(Some(ClassicValue { session_timeout_ms, protocols: protocols.into() }))
 }
 
-fn write_target(target: &Partitions) -> Bytes {
+pub(crate) fn write_target(target: &Partitions) -> Bytes {
     let mut out = value_writer();
-    out.count(target.len());
-    for (topic, partitions) in target {
+    write_partitions(&mut out, target);
+    out.no_tags();
+    out.finish()
+}
+
+pub(crate) fn write_partitions(out: &mut Writer, partitions: &Partitions) {
+    out.count(partitions.len());
+    for (topic, partitions) in partitions {
         out.raw(topic.0.as_bytes());
         out.count(partitions.len());
         partitions.iter().for_each(|partition| out.i32(*partition));
         out.no_tags();
     }
-    out.no_tags();
-    out.finish()
 }
 
 /// A topic takes an id, a count and tags; its place in a map about four times as much.
-const TOPIC_BYTES: usize = 18;
+pub(crate) const TOPIC_BYTES: usize = 18;
 
-fn read_target(bytes: &Bytes) -> Result<Partitions, Malformed> {
+pub(crate) fn read_target(bytes: &Bytes) -> Result<Partitions, Malformed> {
     let mut value = value_reader(bytes)?;
-    let mut target = Partitions::new();
-    for _ in 0..value.count_of::<[u64; 6]>(TOPIC_BYTES)? {
-        let topic = TopicId(value.uuid()?);
-        let count = value.count_of::<u64>(4)?;
-        let partitions = (0..count).map(|_| value.i32()).collect::<Result<BTreeSet<i32>, _>>()?;
-        value.tagged(u32::MAX)?;
-        target.insert(topic, partitions);
-    }
+    let target = read_partitions(&mut value)?;
     value.tagged(u32::MAX)?;
     value.settle_compact()?;
     Ok(target)
+}
+
+pub(crate) fn read_partitions(value: &mut Reader) -> Result<Partitions, Malformed> {
+    let mut partitions = Partitions::new();
+    for _ in 0..value.count_of::<[u64; 6]>(TOPIC_BYTES)? {
+        let topic = TopicId(value.uuid()?);
+        let count = value.count_of::<u64>(4)?;
+        let of_topic = (0..count).map(|_| value.i32()).collect::<Result<BTreeSet<i32>, _>>()?;
+        value.tagged(u32::MAX)?;
+        partitions.insert(topic, of_topic);
+    }
+    Ok(partitions)
 }
 
 fn write_current(current: &CurrentValue) -> Bytes {

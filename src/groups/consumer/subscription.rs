@@ -18,8 +18,12 @@ pub(crate) fn topics_of(group: &Group, member: &Member, image: &Image) -> BTreeS
 
 /// The hash of all that counts for assignments: ids, names, numbers of partitions and racks of the subscribed topics.
 pub(crate) fn metadata_hash(group: &Group, image: &Image) -> i64 {
-    let topics: Vec<&Arc<Topic>> =
-        group.subscribed_topics().into_iter().filter_map(|name| image.topic(name)).collect();
+    hash_of(group.subscribed_topics(), image)
+}
+
+/// The same of the topics with these names, sorted.
+pub(crate) fn hash_of<'a>(names: impl IntoIterator<Item = &'a Arc<str>>, image: &Image) -> i64 {
+    let topics: Vec<&Arc<Topic>> = names.into_iter().filter_map(|name| image.topic(name)).collect();
     if topics.is_empty() {
         return 0;
     }

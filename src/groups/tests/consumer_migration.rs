@@ -10,9 +10,9 @@ fn blob(topic: &str, partitions: &[i32]) -> Bytes {
     let mut out = bytes::BytesMut::new();
     out.put_i16(0);
     out.put_i32(1);
-    out.put_i16(topic.len() as i16);
+    out.put_i16(i16::try_from(topic.len()).unwrap());
     out.put_slice(topic.as_bytes());
-    out.put_i32(partitions.len() as i32);
+    out.put_i32(i32::try_from(partitions.len()).unwrap());
     partitions.iter().for_each(|partition| out.put_i32(*partition));
     out.put_i32(-1);
     out.freeze()

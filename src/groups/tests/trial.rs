@@ -5,6 +5,7 @@ use crate::base::Instant;
 use crate::base::Timestamp;
 use crate::cluster::Image;
 use crate::config::ConsumerGroupSettings;
+use crate::config::ServerConfig;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
 use crate::coordinator::TimerChange;
@@ -12,6 +13,7 @@ use crate::coordinator::timer::Timers;
 use crate::groups::assign::Assignor;
 use crate::groups::machine::Timer;
 use crate::groups::memory::Memory;
+use crate::groups::share::ShareSettings;
 
 pub(super) const GROUP: &str = "g";
 
@@ -44,6 +46,7 @@ pub(super) fn settings() -> Settings {
             upgrades: true,
             downgrades: true,
         },
+        share: ShareSettings::of(&ServerConfig::new(&BTreeMap::new(), "machine").unwrap()),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::protocol::RequestHeader;
 use crate::protocol::fetch;
 use crate::protocol::produce;
 use crate::protocol::sample;
+use crate::protocol::share_fetch;
 use crate::protocol::supplement;
 use bytes::Bytes;
 use bytes::BytesMut;
@@ -41,6 +42,13 @@ fn decode_by_own(header: &RequestHeader, body: Bytes) -> Option<Result<(), Error
         versions::DELETE_GROUPS => supplement::delete_groups::decode(header, body).map(drop),
         versions::WRITE_TXN_MARKERS => supplement::write_txn_markers::decode(header, body).map(drop),
         versions::TXN_OFFSET_COMMIT => supplement::txn_offset_commit::decode(header, body).map(drop),
+        versions::SHARE_FETCH => share_fetch::decode(header, body).map(drop),
+        versions::SHARE_ACKNOWLEDGE => supplement::share_acknowledge::decode(header, body).map(drop),
+        versions::WRITE_SHARE_GROUP_STATE => supplement::share_state::decode_write(header, body).map(drop),
+        versions::READ_SHARE_GROUP_STATE_SUMMARY => {
+            supplement::share_state::decode_summarize(header, body).map(drop)
+        }
+        versions::DESCRIBE_SHARE_GROUP_OFFSETS => supplement::share_offsets::decode(header, body).map(drop),
         _ => return None,
     })
 }

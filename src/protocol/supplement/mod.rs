@@ -7,8 +7,13 @@ pub mod delete_groups;
 pub mod describe_log_dirs;
 pub mod offset_commit;
 pub mod offset_fetch;
+pub mod share_acknowledge;
+pub mod share_offsets;
+pub mod share_state;
 pub mod txn_offset_commit;
 pub mod write_txn_markers;
 
+#[cfg(test)]
+mod share_tests;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,82 @@
+//! ShareGroupDescribe 1: state, members and assignments of share groups (KIP-932).
+
+use crate::base::ErrorCode;
+use crate::broker::Broker;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::group::describe_groups::ALL_OPERATIONS;
+use crate::broker::group::optional_wire;
+use crate::broker::group::text;
+use crate::broker::group::wire;
+use crate::broker::wire::some_text;
+use crate::broker::wire::topic_name;
+use crate::groups::consumer::command::Fault;
+use crate::groups::share::command::Described;
+use crate::groups::share::command::DescribedMember;
+use crate::protocol::Response;
+use crate::protocol::codec;
+use bytes::Bytes;
+use kafka_protocol::messages::GroupId;
+use kafka_protocol::messages::ShareGroupDescribeRequest;
+use kafka_protocol::messages::ShareGroupDescribeResponse;
+use kafka_protocol::messages::share_group_describe_response::Assignment;
+use kafka_protocol::messages::share_group_describe_response::DescribedGroup;
+use kafka_protocol::messages::share_group_describe_response::Member;
+use kafka_protocol::messages::share_group_describe_response::TopicPartitions;
+use kafka_protocol::protocol::StrBytes;
+use std::sync::Arc;
+
+/// The only assignor.
+const ASSIGNOR: &str = "simple";
+
+/// Answers a ShareGroupDescribe request.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request: ShareGroupDescribeRequest = codec::decode(&context.header, body)?;
+    let ids: Vec<Arc<str>> = request.group_ids.iter().map(|id| text(id)).collect();
+    let shown = match broker.share.is_enabled() {
+        true => broker.groups.describe_share(&ids).await,
+        false => ids.iter().map(|_| Err(Fault::new(ErrorCode::UnsupportedVersion, ""))).collect(),
+    };
+    let groups = ids.iter().zip(shown).map(|(id, shown)| {
+        let group = DescribedGroup::default().with_group_id(GroupId(wire(id)));
+        match shown {
+            _ if id.is_empty() => group.with_error_code(ErrorCode::InvalidGroupId.code()),
+            Err(fault) => {
+                let message = Some(fault.message.as_str()).filter(|message| !message.is_empty());
+                group.with_error_code(fault.code.code()).with_error_message(some_text(message))
+            }
+            Ok(shown) if request.include_authorized_operations => {
+                described(group, shown).with_authorized_operations(ALL_OPERATIONS)
+            }
+            Ok(shown) => described(group, shown),
+        }
+    });
+    let response = ShareGroupDescribeResponse::default().with_groups(groups.collect());
+    Ok(codec::encode(&context.header, &response)?)
+}
+
+fn described(group: DescribedGroup, shown: Described) -> DescribedGroup {
+    group
+        .with_group_state(StrBytes::from_static_str(shown.state))
+        .with_group_epoch(shown.epoch)
+        .with_assignment_epoch(shown.target_epoch)
+        .with_assignor_name(StrBytes::from_static_str(ASSIGNOR))
+        .with_members(shown.members.into_iter().map(member).collect())
+}
+
+fn member(member: DescribedMember) -> Member {
+    let topics = member.assigned.into_iter().map(|topic| {
+        TopicPartitions::default()
+            .with_topic_id(topic.id.0)
+            .with_topic_name(topic_name(&topic.name))
+            .with_partitions(topic.partitions)
+    });
+    Member::default()
+        .with_member_id(wire(&member.member_id))
+        .with_rack_id(optional_wire(member.rack_id.as_ref()))
+        .with_member_epoch(member.epoch)
+        .with_client_id(wire(&member.client_id))
+        .with_client_host(wire(&member.client_host))
+        .with_subscribed_topic_names(member.topics.iter().map(|topic| topic_name(topic)).collect())
+        .with_assignment(Assignment::default().with_topic_partitions(topics.collect()))
+}

@@ -1,0 +1,535 @@
+//! The rules of share groups, case by case and by random histories: the log tells the same state, members have nothing
+//! that they do not read, and when all is quiet every partition is read and no member is without.
+
+use crate::base::BrokerId;
+use crate::base::ErrorCode;
+use crate::base::LeaderEpoch;
+use crate::base::Offset;
+use crate::base::PartitionIndex;
+use crate::base::ProducerId;
+use crate::base::Timestamp;
+use crate::base::TopicId;
+use crate::cluster::Image;
+use crate::cluster::records::PartitionRecord;
+use crate::cluster::records::RemoveTopicRecord;
+use crate::cluster::records::TopicRecord;
+use crate::config::ServerConfig;
+use crate::coordinator::Machine;
+use crate::coordinator::Now;
+use crate::coordinator::Outcome;
+use crate::coordinator::Place;
+use crate::coordinator::Ticket;
+use crate::coordinator::TimerChange;
+use crate::groups::Groups;
+use crate::groups::Settings;
+use crate::groups::assign::Partitions;
+use crate::groups::command;
+use crate::groups::consumer::command::Fault;
+use crate::groups::machine::Timer;
+use crate::groups::record::Record;
+use crate::groups::share::command::Alter;
+use crate::groups::share::command::Altered;
+use crate::groups::share::command::Answer;
+use crate::groups::share::command::Beaten;
+use crate::groups::share::command::Command;
+use crate::groups::share::command::Heartbeat;
+use crate::groups::share::command::Initialize;
+use crate::groups::share::group::Group;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use uuid::Uuid;
+
+const GROUP: &str = "g";
+const SESSION_MS: i64 = 45_000;
+const RETRY_MS: i64 = 30_000;
+
+fn text(value: &str) -> Arc<str> {
+    Arc::from(value)
+}
+
+fn id(number: u128) -> TopicId {
+    TopicId(Uuid::from_u128(number))
+}
+
+fn add_partition(image: &mut Image, topic: u128, index: i32) {
+    let record = PartitionRecord {
+        partition_id: PartitionIndex(index),
+        topic_id: id(topic),
+        replicas: vec![BrokerId(1)],
+        isr: vec![BrokerId(1)],
+        removing_replicas: Vec::new(),
+        adding_replicas: Vec::new(),
+        leader: BrokerId(1),
+        leader_epoch: LeaderEpoch(0),
+        partition_epoch: 0,
+        directories: vec![Uuid::nil()],
+        leader_recovery_state: 0,
+        eligible_leader_replicas: None,
+        last_known_elr: None,
+    };
+    image.apply(&record.into()).unwrap();
+}
+
+/// The machine with its log, a clock and timers; and the share-partitions that it asked for.
+struct Trial {
+    machine: Groups,
+    settings: Arc<Settings>,
+    image: Image,
+    log: Vec<Record>,
+    timers: BTreeMap<Timer, i64>,
+    now_ms: i64,
+    asked: Vec<Initialize>,
+}
+
+impl Trial {
+    /// Topics `a`, `b`, … with these numbers of partitions.
+    fn new(topics: &[i32]) -> Trial {
+        let config = ServerConfig::new(&BTreeMap::new(), "machine").unwrap();
+        let settings = Arc::new(Settings::of(&config));
+        let image = Image::empty("c");
+        let mut trial = Trial {
+            machine: Groups::new(Arc::clone(&settings), Arc::new(image.clone())),
+            settings,
+            image,
+            log: Vec::new(),
+            timers: BTreeMap::new(),
+            now_ms: 1_700_000_000_000,
+            asked: Vec::new(),
+        };
+        for (number, partitions) in topics.iter().enumerate() {
+            trial.change(|image| add_topic(image, number, *partitions));
+        }
+        trial
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut Image)) {
+        change(&mut self.image);
+        self.image.offset = Offset(self.image.offset.0 + 1);
+        self.decide(command::Command::Image(Arc::new(self.image.clone())));
+    }
+
+    fn now(&self) -> Now {
+        Now(Timestamp(self.now_ms))
+    }
+
+    fn take(&mut self, outcome: Outcome<Groups>) {
+        for record in outcome.records {
+            let entry = Groups::encode(&record);
+            assert_eq!(Groups::decode(&entry).unwrap().unwrap(), record);
+            self.machine.apply(place(self.log.len()), &record);
+            self.log.push(record);
+        }
+        for change in outcome.changes {
+            self.machine.install(change);
+        }
+        for change in outcome.timers {
+            match change {
+                TimerChange::Set(timer, after) => {
+                    self.timers.insert(timer, self.now_ms + i64::try_from(after.as_millis()).unwrap());
+                }
+                TimerChange::Cancel(timer) => {
+                    self.timers.remove(&timer);
+                }
+            }
+        }
+        self.check();
+    }
+
+    fn decide(&mut self, command: command::Command) -> command::Answer {
+        let mut outcome = self.machine.decide(self.now(), Ticket(1), command);
+        let (_, answer) = outcome.answers.pop().unwrap();
+        self.take(outcome);
+        answer
+    }
+
+    fn ask(&mut self, command: Command) -> Answer {
+        match self.decide(command::Command::Share(command)) {
+            command::Answer::Share(answer) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn beat(&mut self, member: &str, epoch: i32, topics: Option<&[&str]>) -> Result<Beaten, Fault> {
+        let request = Heartbeat {
+            group: text(GROUP),
+            member_id: text(member),
+            epoch,
+            rack_id: None,
+            topics: topics.map(|topics| topics.iter().map(|topic| text(topic)).collect()),
+            client_id: text("client"),
+            client_host: text("/127.0.0.1"),
+        };
+        match self.ask(Command::Heartbeat(Box::new(request))) {
+            Answer::Heartbeat(result) => {
+                if let Ok(beaten) = &result {
+                    self.asked.extend(&beaten.initialize);
+                }
+                result
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn alter(&mut self, topic: &str, partition: i32, start: i64) -> Result<Altered, Fault> {
+        let request = Alter { group: text(GROUP), topics: vec![(text(topic), vec![(partition, start)])] };
+        match self.ask(Command::Alter(request)) {
+            Answer::Alter(result) => result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The share coordinator answers all that it was asked.
+    fn make(&mut self, succeeds: bool) {
+        let mut partitions = Partitions::new();
+        for one in std::mem::take(&mut self.asked) {
+            partitions.entry(one.topic).or_default().insert(one.partition);
+        }
+        let group = text(GROUP);
+        let command = match succeeds {
+            true => Command::Initialized(group, partitions),
+            false => Command::Uninitialized(group, partitions),
+        };
+        assert_eq!(self.ask(command), Answer::Done);
+    }
+
+    fn pass(&mut self, ms: i64) {
+        let end = self.now_ms + ms;
+        while let Some((timer, due)) = self.timers.iter().min_by_key(|(_, due)| **due) {
+            if *due > end {
+                break;
+            }
+            let timer = timer.clone();
+            self.now_ms = self.now_ms.max(*due);
+            self.timers.remove(&timer);
+            let outcome = self.machine.expired(self.now(), timer);
+            self.take(outcome);
+        }
+        self.now_ms = end;
+    }
+
+    fn reload(&self) -> Groups {
+        let mut machine = Groups::new(Arc::clone(&self.settings), Arc::new(self.image.clone()));
+        self.log.iter().enumerate().for_each(|(offset, record)| machine.apply(place(offset), record));
+        machine
+    }
+
+    fn crash(&mut self) {
+        self.machine = self.reload();
+        self.timers.clear();
+        self.asked.clear();
+        let outcome = self.machine.loaded(self.now());
+        self.take(outcome);
+    }
+
+    fn group(&self) -> Option<&Arc<Group>> {
+        self.machine.share_group(GROUP)
+    }
+
+    /// What must hold at any time.
+    fn check(&self) {
+        let again = self.reload();
+        let kept = |group: &Arc<Group>| {
+            let mut group = (**group).clone();
+            group.asked.clear();
+            group
+        };
+        assert_eq!(self.group().map(kept), again.share_group(GROUP).map(kept));
+        let Some(group) = self.group() else { return };
+        assert!(group.target_epoch <= group.epoch);
+        for (id, member) in group.members() {
+            assert!(member.epoch <= group.epoch && member.previous_epoch <= member.epoch, "{id}");
+            assert!(
+                self.timers.contains_key(&Timer::Session(text(GROUP), id.clone())) || self.timers.is_empty()
+            );
+        }
+    }
+
+    fn assigned(&self, member: &str) -> Vec<(TopicId, i32)> {
+        let member = self.group().and_then(|group| group.member(member).cloned());
+        let assigned = member.iter().flat_map(|member| member.assigned.iter());
+        assigned.flat_map(|(topic, set)| set.iter().map(|one| (*topic, *one))).collect()
+    }
+}
+
+fn add_topic(image: &mut Image, number: usize, partitions: i32) {
+    let topic_id = id(u128::try_from(number).unwrap() + 1);
+    image.apply(&TopicRecord { name: name(number).to_owned(), topic_id }.into()).unwrap();
+    for index in 0..partitions {
+        add_partition(image, u128::try_from(number).unwrap() + 1, index);
+    }
+}
+
+fn name(number: usize) -> &'static str {
+    ["a", "b", "c", "d"][number]
+}
+
+fn place(offset: usize) -> Place {
+    Place { offset: Offset(i64::try_from(offset).unwrap()), producer: ProducerId::NONE }
+}
+
+fn code<T>(result: Result<T, Fault>) -> ErrorCode {
+    result.err().map_or(ErrorCode::None, |fault| fault.code)
+}
+
+#[test]
+fn a_member_gets_partitions_when_the_share_coordinator_has_them() {
+    let mut trial = Trial::new(&[2]);
+    let first = trial.beat("m", 0, Some(&["a"])).unwrap();
+    assert_eq!((first.epoch, first.interval_ms, first.assignment), (2, 5_000, Some(Partitions::new())));
+    let state_epoch = 2;
+    let wanted = |partition| Initialize { topic: id(1), partition, state_epoch, start: -1 };
+    assert_eq!(first.initialize, [wanted(0), wanted(1)]);
+    // Nobody asks twice before the time is up.
+    assert!(trial.beat("m", 2, None).unwrap().initialize.is_empty());
+    trial.pass(5_000);
+    trial.make(true);
+    let second = trial.beat("m", 2, None).unwrap();
+    assert_eq!(second.epoch, 3);
+    assert_eq!(second.assignment, Some(Partitions::from([(id(1), BTreeSet::from([0, 1]))])));
+    assert_eq!(trial.beat("m", 3, None).unwrap().assignment, None);
+    // One that has missed the answer may bring the epoch before.
+    assert_eq!(trial.beat("m", 2, None).unwrap().epoch, 3);
+    // What is asked for again after a failure is read from its beginning in a topic that is known.
+    trial.change(|image| add_partition(image, 1, 2));
+    let third = trial.beat("m", 3, None).unwrap();
+    assert_eq!(third.initialize, [Initialize { topic: id(1), partition: 2, state_epoch: 4, start: 0 }]);
+    trial.make(false);
+    assert_eq!(trial.beat("m", third.epoch, None).unwrap().initialize.len(), 1);
+    trial.pass(RETRY_MS);
+    assert_eq!(trial.beat("m", third.epoch, None).unwrap().initialize.len(), 1);
+}
+
+#[test]
+fn who_cannot_be_a_member_is_told_so() {
+    let mut trial = Trial::new(&[1]);
+    assert_eq!(code(trial.beat("m", 1, None)), ErrorCode::GroupIdNotFound);
+    assert_eq!(code(trial.beat("", 0, Some(&["a"]))), ErrorCode::InvalidRequest);
+    assert_eq!(code(trial.beat("m", 0, None)), ErrorCode::InvalidRequest);
+    assert_eq!(code(trial.beat("m", -2, None)), ErrorCode::InvalidRequest);
+    let epoch = trial.beat("m", 0, Some(&["a"])).unwrap().epoch;
+    assert_eq!(code(trial.beat("m", epoch + 1, None)), ErrorCode::FencedMemberEpoch);
+    assert_eq!(code(trial.beat("n", epoch, None)), ErrorCode::UnknownMemberId);
+    assert_eq!(code(trial.beat("n", -1, None)), ErrorCode::UnknownMemberId);
+    for number in 1..200 {
+        trial.beat(&format!("m{number}"), 0, Some(&["a"])).unwrap();
+    }
+    assert_eq!(code(trial.beat("n", 0, Some(&["a"]))), ErrorCode::GroupMaxSizeReached);
+    assert_eq!(trial.beat("m", -1, None).unwrap().interval_ms, 0);
+    assert_eq!(code(trial.beat("n", 0, Some(&["a"]))), ErrorCode::None);
+}
+
+#[test]
+fn a_silent_member_goes_and_an_empty_group_stays() {
+    let mut trial = Trial::new(&[1]);
+    trial.beat("m", 0, Some(&["a"])).unwrap();
+    trial.pass(SESSION_MS - 1);
+    assert_eq!(trial.group().unwrap().state_name(), "Stable");
+    trial.crash();
+    trial.pass(SESSION_MS - 1);
+    assert_eq!(trial.group().unwrap().size(), 1, "a loaded member has a full session");
+    trial.pass(1);
+    assert_eq!(trial.group().unwrap().state_name(), "Empty");
+    trial.pass(30 * 24 * 3_600_000);
+    assert!(trial.group().is_some());
+}
+
+#[test]
+fn offsets_change_only_when_nobody_reads() {
+    let mut trial = Trial::new(&[2]);
+    let altered = trial.alter("a", 1, 7).unwrap();
+    assert_eq!(altered.initialize, [Initialize { topic: id(1), partition: 1, state_epoch: 1, start: 7 }]);
+    trial.asked = altered.initialize;
+    trial.make(true);
+    let unknown = trial.alter("a", 2, 7).unwrap();
+    assert_eq!(unknown.topics[0].partitions, [(2, ErrorCode::UnknownTopicOrPartition)]);
+    trial.beat("m", 0, Some(&["a"])).unwrap();
+    assert_eq!(trial.asked.iter().map(|one| (one.partition, one.start)).collect::<Vec<_>>(), [(0, 0)]);
+    trial.make(true);
+    assert_eq!(code(trial.alter("a", 1, 7)), ErrorCode::NonEmptyGroup);
+    let forget = |trial: &mut Trial| trial.ask(Command::Forget(text(GROUP), vec![text("a"), text("z")]));
+    assert!(
+        matches!(forget(&mut trial), Answer::Forget(Err(fault)) if fault.code == ErrorCode::NonEmptyGroup)
+    );
+    trial.beat("m", -1, None).unwrap();
+    let Answer::Forget(Ok(begun)) = forget(&mut trial) else { panic!() };
+    assert_eq!(begun[0].what, Ok((id(1), BTreeSet::from([0, 1]))));
+    assert_eq!(begun[1].what.as_ref().unwrap_err().code, ErrorCode::UnknownTopicOrPartition);
+    trial.ask(Command::Forgotten(text(GROUP), BTreeSet::from([id(1)])));
+    assert_eq!(trial.ask(Command::Known(text(GROUP))), Answer::Known(Partitions::new()));
+    let Answer::Forget(Ok(begun)) = forget(&mut trial) else { panic!() };
+    assert_eq!(begun[0].what.as_ref().unwrap_err().message, "There is no offset information to delete.");
+}
+
+#[test]
+fn a_group_goes_with_all_that_it_had() {
+    let mut trial = Trial::new(&[2]);
+    trial.beat("m", 0, Some(&["a"])).unwrap();
+    trial.make(true);
+    assert_eq!(
+        trial.ask(Command::Doom(vec![text(GROUP), text("none")])),
+        Answer::Doom(vec![Err(ErrorCode::NonEmptyGroup), Ok(Partitions::new())])
+    );
+    trial.beat("m", -1, None).unwrap();
+    let all = Partitions::from([(id(1), BTreeSet::from([0, 1]))]);
+    assert_eq!(trial.ask(Command::Doom(vec![text(GROUP)])), Answer::Doom(vec![Ok(all.clone())]));
+    // It is tried again after a failure between.
+    assert_eq!(trial.ask(Command::Doom(vec![text(GROUP)])), Answer::Doom(vec![Ok(all)]));
+    let deleted = trial.decide(command::Command::DeleteGroups(vec![text(GROUP)]));
+    assert_eq!(deleted, command::Answer::DeleteGroups(vec![ErrorCode::None]));
+    assert!(trial.group().is_none());
+    trial.crash();
+    assert!(trial.group().is_none());
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Join { member: usize, topics: Vec<usize> },
+    Beat { member: usize },
+    Change { member: usize, topics: Vec<usize> },
+    Leave { member: usize },
+    Make(bool),
+    Lose,
+    Grow(usize),
+    Delete(usize),
+    Pass(i64),
+    Crash,
+}
+
+const MEMBERS: [&str; 5] = ["m0", "m1", "m2", "m3", "m4"];
+
+fn steps() -> impl Strategy<Value = Step> {
+    let member = 0..MEMBERS.len();
+    let topics = || prop::collection::vec(0usize..4, 1..4);
+    prop_oneof![
+        4 => (member.clone(), topics()).prop_map(|(member, topics)| Step::Join { member, topics }),
+        8 => member.clone().prop_map(|member| Step::Beat { member }),
+        2 => (member.clone(), topics()).prop_map(|(member, topics)| Step::Change { member, topics }),
+        2 => member.prop_map(|member| Step::Leave { member }),
+        4 => prop::bool::weighted(0.7).prop_map(Step::Make),
+        1 => Just(Step::Lose),
+        1 => (0usize..4).prop_map(Step::Grow),
+        1 => (0usize..4).prop_map(Step::Delete),
+        4 => prop_oneof![1i64..2_000, 2_000i64..40_000, 40_000i64..99_000].prop_map(Step::Pass),
+        1 => Just(Step::Crash),
+    ]
+}
+
+/// The machine, and what members believe.
+struct World {
+    trial: Trial,
+    epochs: [Option<i32>; MEMBERS.len()],
+    /// How many partitions each topic has; none that is gone.
+    counts: [Option<i32>; 4],
+}
+
+impl World {
+    fn beat(&mut self, member: usize, epoch: i32, topics: Option<&[usize]>) {
+        let topics = topics.map(|topics| topics.iter().map(|topic| name(*topic)).collect::<Vec<_>>());
+        let result = self.trial.beat(MEMBERS[member], epoch, topics.as_deref());
+        self.epochs[member] = match result {
+            Ok(beaten) if epoch >= 0 => Some(beaten.epoch),
+            Ok(_) => None,
+            Err(fault) => {
+                let lost =
+                    [ErrorCode::UnknownMemberId, ErrorCode::GroupIdNotFound, ErrorCode::FencedMemberEpoch];
+                assert!(lost.contains(&fault.code), "{fault:?}");
+                None
+            }
+        };
+        // Whoever was answered has only what it reads.
+        if let Some(known) = self.trial.group().and_then(|group| group.member(MEMBERS[member]).cloned()) {
+            for topic in known.assigned.keys() {
+                let topic = self.trial.image.topic_by_id(*topic);
+                assert!(topic.is_none_or(|topic| known.topics.contains(&topic.name)));
+            }
+        }
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Join { member, topics } => self.beat(member, 0, Some(&topics)),
+            Step::Beat { member } => {
+                if let Some(epoch) = self.epochs[member] {
+                    self.beat(member, epoch, None);
+                }
+            }
+            Step::Change { member, topics } => {
+                if let Some(epoch) = self.epochs[member] {
+                    self.beat(member, epoch, Some(&topics));
+                }
+            }
+            Step::Leave { member } => {
+                if self.epochs[member].is_some() {
+                    self.beat(member, -1, None);
+                }
+            }
+            Step::Make(succeeds) => self.trial.make(succeeds),
+            Step::Lose => self.trial.asked.clear(),
+            Step::Grow(topic) => {
+                if let Some(count) = &mut self.counts[topic] {
+                    let index = *count;
+                    *count += 1;
+                    self.trial.change(|image| add_partition(image, topic as u128 + 1, index));
+                }
+            }
+            Step::Delete(topic) => {
+                if self.counts[topic].take().is_some() {
+                    let topic_id = id(topic as u128 + 1);
+                    self.trial.change(|image| image.apply(&RemoveTopicRecord { topic_id }.into()).unwrap());
+                    let gone = vec![(text(name(topic)), topic_id)];
+                    self.trial.decide(command::Command::TopicsDeleted(gone));
+                }
+            }
+            Step::Pass(ms) => self.trial.pass(ms),
+            Step::Crash => self.trial.crash(),
+        }
+    }
+
+    /// All that is left do what they should for a while: then everything is given out.
+    fn settle(&mut self) {
+        for _ in 0..12 {
+            self.trial.pass(5_000);
+            for member in 0..MEMBERS.len() {
+                if let Some(epoch) = self.epochs[member] {
+                    self.beat(member, epoch, None);
+                }
+            }
+            self.trial.make(true);
+        }
+        let members: Vec<usize> = (0..MEMBERS.len()).filter(|one| self.epochs[*one].is_some()).collect();
+        let Some(group) = self.trial.group().cloned() else { return assert!(members.is_empty()) };
+        for member in members.iter().map(|one| MEMBERS[*one]) {
+            let mut reads = group.member(member).unwrap().topics.iter();
+            let some = reads.any(|name| self.trial.image.topic(name).is_some());
+            assert_eq!(some, !self.trial.assigned(member).is_empty(), "{member}");
+        }
+        for topic in self.trial.image.topics() {
+            let given: BTreeSet<i32> = MEMBERS
+                .iter()
+                .flat_map(|member| self.trial.assigned(member))
+                .filter(|(id, _)| *id == topic.id)
+                .map(|(_, partition)| partition)
+                .collect();
+            let count = i32::try_from(topic.partitions.len()).unwrap();
+            let wanted: BTreeSet<i32> =
+                if group.is_subscribed(&topic.name) { (0..count).collect() } else { BTreeSet::new() };
+            assert_eq!(given, wanted, "{}", topic.name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_histories_keep_the_rules(steps in prop::collection::vec(steps(), 1..60)) {
+        let counts = [1, 2, 3, 7];
+        let mut world = World { trial: Trial::new(&counts), epochs: [None; 5], counts: counts.map(Some) };
+        for step in steps {
+            world.take(step);
+        }
+        world.settle();
+    }
+}

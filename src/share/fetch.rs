@@ -1,0 +1,265 @@
+//! Fetching records for a member: what may be delivered, read, acquired; and waiting for it (class `DelayedShareFetch`).
+
+use crate::base::Instant;
+use crate::base::Offset;
+use crate::io::FileSlice;
+use crate::replica;
+use crate::replica::ReadAnswer;
+use crate::replica::ReadRequest;
+use crate::replica::Wait;
+use crate::share::Acquired;
+use crate::share::Failure;
+use crate::share::GroupRules;
+use crate::share::Key;
+use crate::share::Service;
+use crate::share::live;
+use crate::share::live::Live;
+use crate::share::partition::Acquire;
+use crate::share::scan;
+use crate::share::service::Shared;
+use crate::share::sessions::Member;
+use crate::share::sessions::Place;
+use std::sync::Arc;
+
+/// What a member wants.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// Who.
+    pub member: Member,
+    /// The partitions, in the order in which they are served.
+    pub places: Vec<Place>,
+    /// Until when it waits.
+    pub deadline: Instant,
+    /// Bytes that are worth an answer.
+    pub min_bytes: u64,
+    /// Bytes of the whole answer; only its first batch may be larger.
+    pub max_bytes: usize,
+    /// How many records; whole batches may make it more, unless `exact`.
+    pub max_records: i64,
+    /// How many records one acquired range had best have.
+    pub batch_size: i64,
+    /// Never more than `max_records` (KIP-1206).
+    pub exact: bool,
+    /// Partitions without records are told, too: the session begins.
+    pub tells_all: bool,
+}
+
+/// Records of one partition.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// The batches that hold them, still on disk.
+    pub slices: Vec<FileSlice>,
+    /// Which of the records are the member's.
+    pub acquired: Vec<Acquired>,
+    /// Bytes of the batches.
+    pub bytes: u64,
+}
+
+/// What became of each partition that there is something to say of.
+pub type Outcomes = Vec<(Place, Result<Fetched, Failure>)>;
+
+/// A look at the partitions.
+struct Look {
+    outcomes: Outcomes,
+    /// Whether it is worth an answer.
+    enough: bool,
+    /// Whether another member took what was there: there may be more behind it.
+    overtaken: bool,
+}
+
+impl Service {
+    /// Fetches. Waits until there is something to deliver or the deadline is over; nothing runs meanwhile.
+    pub async fn fetch(&self, fetch: &Fetch) -> Outcomes {
+        if fetch.max_records <= 0 || fetch.max_bytes == 0 {
+            return Vec::new();
+        }
+        let mut outcomes = Vec::new();
+        let mut lives = Vec::with_capacity(fetch.places.len());
+        for place in &fetch.places {
+            let group = Arc::clone(&fetch.member.group);
+            let key = Key { group, topic: place.0, partition: place.1 };
+            match Shared::load(self, &key).await {
+                Ok(live) => lives.push(live),
+                Err(failure) => outcomes.push((*place, Err(failure))),
+            }
+        }
+        if lives.is_empty() {
+            return outcomes;
+        }
+        if outcomes.is_empty() {
+            return self.fetch_from(fetch, &lives).await;
+        }
+        // An error is told at once, with what is there.
+        outcomes.extend(self.look(fetch, &lives, true).outcomes);
+        outcomes
+    }
+
+    async fn fetch_from(&self, fetch: &Fetch, lives: &[Arc<Live>]) -> Outcomes {
+        let clock = &self.shared.clock;
+        let data = Wait::on(lives.iter().map(|live| Arc::clone(&live.log)));
+        let news = Wait::on(lives.iter().cloned());
+        let (mut of_data, mut of_news) = (Vec::new(), Vec::new());
+        loop {
+            let is_last = clock.now() >= fetch.deadline;
+            let look = self.look(fetch, lives, is_last);
+            if look.enough || is_last {
+                return look.outcomes;
+            }
+            if look.overtaken {
+                continue;
+            }
+            let left = fetch.deadline.since(clock.now());
+            let progress = async {
+                tokio::select! {
+                    () = data.progress(&mut of_data) => {}
+                    () = news.progress(&mut of_news) => {}
+                }
+            };
+            let _in_time = clock.timeout(left, progress).await;
+        }
+    }
+
+    /// Reads what can be delivered, and acquires it when it is worth an answer, or when `last`.
+    fn look(&self, fetch: &Fetch, lives: &[Arc<Live>], last: bool) -> Look {
+        let rules = self.rules(&fetch.member.group);
+        let mut look = Look { outcomes: Vec::new(), enough: false, overtaken: false };
+        let ready: Vec<(&Arc<Live>, i64)> =
+            lives.iter().filter_map(|live| self.next_of(live, &rules, &mut look)).collect();
+        let share = fetch.max_bytes / ready.len().max(1);
+        let mut read = Vec::with_capacity(ready.len());
+        let mut bytes: u64 = 0;
+        for (live, from) in ready {
+            let request = ReadRequest {
+                from: Offset(from),
+                max_bytes: share.max(1),
+                at_least_one: bytes == 0,
+                reader: rules.reader(),
+                leader_epoch: Some(live.leader_epoch),
+                last_fetched_epoch: None,
+            };
+            match self.read(live, &request) {
+                Ok(answer) => {
+                    bytes = bytes.saturating_add(answer.bytes);
+                    read.push((live, from, answer));
+                }
+                Err(failure) => look.fail(live, failure),
+            }
+        }
+        if !(bytes > 0 && (bytes >= fetch.min_bytes || last || look.enough)) {
+            look.enough |= fetch.min_bytes == 0 && !read.is_empty();
+            look.tell_empty(fetch, last, read.iter().map(|(live, _, _)| *live));
+            return look;
+        }
+        let mut left = fetch.max_records;
+        let all: Vec<&Arc<Live>> = read.iter().map(|(live, _, _)| *live).collect();
+        for (live, from, answer) in read.into_iter().filter(|(_, _, answer)| answer.bytes > 0) {
+            if left <= 0 {
+                break;
+            }
+            match self.acquire(fetch, live, (from, left), (&answer, &rules)) {
+                Ok(fetched) if fetched.acquired.is_empty() => {
+                    look.overtaken |= live.with(|memory| memory.next_offset()) != from;
+                }
+                Ok(fetched) => {
+                    let count = fetched.acquired.iter().map(|one| one.end.saturating_sub(one.first));
+                    left = left.saturating_sub(count.sum());
+                    look.enough = true;
+                    look.outcomes.push((place_of(live), Ok(fetched)));
+                }
+                Err(failure) => look.fail(live, failure),
+            }
+        }
+        look.tell_empty(fetch, last, all.into_iter());
+        look
+    }
+
+    /// Where to read on in a share-partition; `None` when nothing may be delivered from it.
+    fn next_of<'a>(
+        &self,
+        live: &'a Arc<Live>,
+        rules: &GroupRules,
+        look: &mut Look,
+    ) -> Option<(&'a Arc<Live>, i64)> {
+        if !live.is_led() {
+            self.shared.forget(live);
+            look.fail(live, crate::base::ErrorCode::NotLeaderOrFollower.into());
+            return None;
+        }
+        live.with(|memory| memory.has_room(&rules.rules).then(|| memory.next_offset()))
+            .map(|next| (live, next))
+    }
+
+    fn read(&self, live: &Arc<Live>, request: &ReadRequest) -> Result<ReadAnswer, Failure> {
+        let mut request = *request;
+        let outcome = match live.log.read(&request) {
+            // The log was cut at its front, or the group begins behind its end.
+            Err(replica::Error::OffsetOutOfRange { start, .. }) if request.from < start => {
+                tracing::info!(key = %live.key, from = %request.from, %start, "records of a share group are gone");
+                request.from = live.with(|memory| {
+                    memory.cut(start.0);
+                    Offset(memory.next_offset())
+                });
+                live.log.read(&request)
+            }
+            outcome => outcome,
+        };
+        outcome.map_err(|error| {
+            let failure = live::of_replica(&error);
+            if failure.fences() {
+                self.shared.forget(live);
+            }
+            failure
+        })
+    }
+
+    fn acquire(
+        &self,
+        fetch: &Fetch,
+        live: &Live,
+        (from, left): (i64, i64),
+        (answer, rules): (&ReadAnswer, &GroupRules),
+    ) -> Result<Fetched, Failure> {
+        let aborted = answer.aborted.as_deref().unwrap_or_default();
+        let batches = scan::batches(&answer.slices, aborted).map_err(|error| {
+            tracing::error!(key = %live.key, %error, "records cannot be read");
+            Failure::from(crate::base::ErrorCode::KafkaStorageError)
+        })?;
+        let request = Acquire {
+            member: Arc::clone(&fetch.member.id),
+            records_max: left,
+            batch_size: fetch.batch_size.max(1),
+            exact: fetch.exact,
+            from,
+            lock: self.shared.clock.now().plus(rules.lock_duration),
+        };
+        let found: Vec<_> = batches.iter().map(|batch| batch.found).collect();
+        let acquired = live.with(|memory| memory.acquire(&request, &found, &rules.rules));
+        let slices = scan::cut(&answer.slices, &batches, &acquired);
+        let bytes = slices.iter().map(|slice| slice.length).sum();
+        self.shared.note_locks(live);
+        Ok(Fetched { slices, acquired, bytes })
+    }
+}
+
+impl Look {
+    fn fail(&mut self, live: &Live, failure: Failure) {
+        self.enough = true;
+        self.outcomes.push((place_of(live), Err(failure)));
+    }
+
+    /// When this is the answer, tells also those of which there is nothing to tell, if the fetch wants that.
+    fn tell_empty<'a>(&mut self, fetch: &Fetch, last: bool, lives: impl Iterator<Item = &'a Arc<Live>>) {
+        if !fetch.tells_all || !(last || self.enough) {
+            return;
+        }
+        for place in lives.map(|live| place_of(live)) {
+            if !self.outcomes.iter().any(|(told, _)| *told == place) {
+                self.outcomes.push((place, Ok(Fetched::default())));
+            }
+        }
+    }
+}
+
+fn place_of(live: &Live) -> Place {
+    (live.key.topic, live.key.partition)
+}

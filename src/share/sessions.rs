@@ -1,0 +1,212 @@
+//! Share sessions: which partitions a member fetches, told once and changed step by step (`ShareSessionCache`).
+
+use crate::base::ErrorCode;
+use crate::base::PartitionIndex;
+use crate::base::TopicId;
+use crate::share::Failure;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The step that opens a session.
+pub const INITIAL_EPOCH: i32 = 0;
+/// The step that closes it.
+pub const FINAL_EPOCH: i32 = -1;
+
+/// A member of a group.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Member {
+    /// The group.
+    pub group: Arc<str>,
+    /// The member's id.
+    pub id: Arc<str>,
+}
+
+/// A partition of a topic.
+pub type Place = (TopicId, PartitionIndex);
+
+#[derive(Debug)]
+struct Session {
+    /// The step that comes next.
+    epoch: i32,
+    partitions: BTreeSet<Place>,
+    /// The connection it was opened on.
+    connection: u64,
+}
+
+/// All sessions of this broker.
+#[derive(Debug)]
+pub struct Sessions {
+    max: usize,
+    open: Mutex<Open>,
+}
+
+#[derive(Debug, Default)]
+struct Open {
+    sessions: HashMap<Member, Session>,
+    /// How many sessions each group has.
+    groups: BTreeMap<Arc<str>, usize>,
+}
+
+impl Open {
+    fn remove(&mut self, member: &Member) -> Option<Session> {
+        let session = self.sessions.remove(member)?;
+        if let Some(count) = self.groups.get_mut(&member.group) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.groups.remove(&member.group);
+            }
+        }
+        Some(session)
+    }
+}
+
+impl Sessions {
+    /// At most `max` sessions.
+    pub(crate) fn new(max: usize) -> Sessions {
+        Sessions { max, open: Mutex::default() }
+    }
+
+    /// Takes a step of a session by a fetch: opens it, goes on with it, or takes its last. Gives the partitions that it
+    /// has now; none in the last step.
+    ///
+    /// # Errors
+    /// SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED; INVALID_REQUEST for
+    /// acknowledgements in the first step.
+    pub fn fetch(
+        &self,
+        member: &Member,
+        epoch: i32,
+        (named, forgotten): (&[Place], &[Place]),
+        acknowledges: bool,
+        connection: u64,
+    ) -> Result<Vec<Place>, Failure> {
+        let mut open = self.open.lock();
+        match epoch {
+            FINAL_EPOCH if open.sessions.contains_key(member) => Ok(Vec::new()),
+            FINAL_EPOCH => Err(ErrorCode::ShareSessionNotFound.into()),
+            INITIAL_EPOCH if acknowledges => Err(ErrorCode::InvalidRequest.into()),
+            INITIAL_EPOCH => {
+                open.remove(member);
+                if open.sessions.len() >= self.max {
+                    return Err(ErrorCode::ShareSessionLimitReached.into());
+                }
+                let partitions: BTreeSet<Place> = named.iter().copied().collect();
+                let places = partitions.iter().copied().collect();
+                *open.groups.entry(Arc::clone(&member.group)).or_default() += 1;
+                open.sessions.insert(member.clone(), Session { epoch: 1, partitions, connection });
+                Ok(places)
+            }
+            _ => {
+                let session = step(&mut open, member, epoch)?;
+                session.partitions.extend(named);
+                for place in forgotten {
+                    session.partitions.remove(place);
+                }
+                Ok(session.partitions.iter().copied().collect())
+            }
+        }
+    }
+
+    /// Takes a step of a session by a ShareAcknowledge.
+    ///
+    /// # Errors
+    /// SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH.
+    pub fn acknowledge(&self, member: &Member, epoch: i32) -> Result<(), Failure> {
+        let mut open = self.open.lock();
+        if epoch == INITIAL_EPOCH {
+            return Err(ErrorCode::InvalidShareSessionEpoch.into());
+        }
+        if epoch == FINAL_EPOCH {
+            let known = open.sessions.contains_key(member);
+            return if known { Ok(()) } else { Err(ErrorCode::ShareSessionNotFound.into()) };
+        }
+        step(&mut open, member, epoch).map(drop)
+    }
+
+    /// Ends a session; gives its partitions.
+    pub(crate) fn close(&self, member: &Member) -> Option<Vec<Place>> {
+        let session = self.open.lock().remove(member)?;
+        Some(session.partitions.into_iter().collect())
+    }
+
+    /// As [`Sessions::close`], when the session is still this connection's.
+    pub(crate) fn close_of(&self, member: &Member, connection: u64) -> Option<Vec<Place>> {
+        let mut open = self.open.lock();
+        let session = open.sessions.get(member).filter(|session| session.connection == connection);
+        session?;
+        let session = open.remove(member)?;
+        Some(session.partitions.into_iter().collect())
+    }
+
+    /// Whether the session is there, and this connection's.
+    pub(crate) fn is_of(&self, member: &Member, connection: u64) -> bool {
+        let open = self.open.lock();
+        open.sessions.get(member).is_some_and(|session| session.connection == connection)
+    }
+
+    /// Whether a group has sessions here.
+    pub(crate) fn has_group(&self, group: &str) -> bool {
+        self.open.lock().groups.contains_key(group)
+    }
+}
+
+fn step<'a>(open: &'a mut Open, member: &Member, epoch: i32) -> Result<&'a mut Session, Failure> {
+    let session =
+        open.sessions.get_mut(member).ok_or_else(|| Failure::from(ErrorCode::ShareSessionNotFound))?;
+    if session.epoch != epoch {
+        return Err(ErrorCode::InvalidShareSessionEpoch.into());
+    }
+    // After the largest comes 1, as 0 would open a session (`ShareRequestMetadata.nextEpoch`).
+    session.epoch = session.epoch.checked_add(1).unwrap_or(1);
+    Ok(session)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member(id: &str) -> Member {
+        Member { group: Arc::from("g"), id: Arc::from(id) }
+    }
+
+    fn place(index: i32) -> Place {
+        (TopicId::METADATA, PartitionIndex(index))
+    }
+
+    #[test]
+    fn a_session_goes_step_by_step() {
+        let sessions = Sessions::new(2);
+        let (a, none) = (member("a"), (&[][..], &[][..]));
+        let code = |result: Result<Vec<Place>, Failure>| result.unwrap_err().code;
+        assert_eq!(code(sessions.fetch(&a, 1, none, false, 1)), ErrorCode::ShareSessionNotFound);
+        assert_eq!(code(sessions.fetch(&a, 0, none, true, 1)), ErrorCode::InvalidRequest);
+        let opened = sessions.fetch(&a, 0, (&[place(1), place(0)], &[]), false, 1).unwrap();
+        assert_eq!(opened, [place(0), place(1)]);
+        assert_eq!(code(sessions.fetch(&a, 2, none, false, 1)), ErrorCode::InvalidShareSessionEpoch);
+        let changed = sessions.fetch(&a, 1, (&[place(2)], &[place(0)]), true, 1).unwrap();
+        assert_eq!(changed, [place(1), place(2)]);
+        assert_eq!(sessions.acknowledge(&a, 2), Ok(()));
+        assert_eq!(sessions.acknowledge(&a, 2).unwrap_err().code, ErrorCode::InvalidShareSessionEpoch);
+        assert_eq!(sessions.acknowledge(&a, 0).unwrap_err().code, ErrorCode::InvalidShareSessionEpoch);
+        assert_eq!(sessions.fetch(&a, -1, none, true, 1), Ok(Vec::new()));
+        assert_eq!(sessions.close(&a), Some(vec![place(1), place(2)]));
+        assert_eq!(sessions.acknowledge(&a, -1).unwrap_err().code, ErrorCode::ShareSessionNotFound);
+    }
+
+    #[test]
+    fn sessions_are_limited_and_end_with_their_connection() {
+        let sessions = Sessions::new(1);
+        let (a, b, none) = (member("a"), member("b"), (&[][..], &[][..]));
+        sessions.fetch(&a, 0, none, false, 1).unwrap();
+        let refused = sessions.fetch(&b, 0, none, false, 2).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::ShareSessionLimitReached);
+        sessions.fetch(&a, 0, none, false, 2).unwrap();
+        assert_eq!(sessions.close_of(&a, 1), None, "it was opened anew on another connection");
+        assert!(sessions.has_group("g"));
+        assert_eq!(sessions.close_of(&a, 2), Some(Vec::new()));
+        assert!(!sessions.has_group("g"));
+    }
+}
