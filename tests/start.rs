@@ -10,6 +10,7 @@
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
+use std::io::Write;
 use std::net::SocketAddr;
 use std::net::TcpStream;
 use std::path::Path;
@@ -149,6 +150,82 @@ fn asked_to_stop_it_ends_in_five_seconds_with_exit_code_0_also_with_clients() {
 }
 
 #[test]
+fn a_hangup_stops_it_in_good_order_unless_it_was_told_to_ignore_it() {
+    for (nohup, program) in [(false, "exec \"$@\""), (true, "trap '' HUP; exec \"$@\"")] {
+        let folder = folder();
+        let mut running = Running::launch(in_shell(program, command(folder.path(), &[])));
+        let pid = running.child.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+        if nohup {
+            // A signal that counted would have come before this connection.
+            TcpStream::connect_timeout(&running.addresses()[0], Duration::from_secs(5)).unwrap();
+            assert_eq!(running.stop().0, Some(0));
+        } else {
+            assert_eq!(running.child.wait().unwrap().code(), Some(0));
+        }
+        assert!(folder.path().join("dohle-data/.kafka_cleanshutdown").exists());
+    }
+}
+
+#[test]
+fn it_ends_with_exit_code_1_and_one_line_when_its_only_folder_fails() {
+    let folder = folder();
+    // Files may have 1 or 2 MiB, by the shell; so the metadata log will fail.
+    let program = "ulimit -f 2048; exec \"$@\"";
+    let mut running = Running::launch(in_shell(program, command(folder.path(), &[])));
+    let mut client = TcpStream::connect_timeout(&running.addresses()[0], Duration::from_secs(5)).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    client.write_all(&topics_with_long_settings(100)).unwrap();
+    let status = running.child.wait().unwrap();
+    let mut errors = String::new();
+    running.child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!(status.code(), Some(1), "{errors}");
+    let last = errors.lines().last().unwrap();
+    assert!(last.starts_with("dohle: stopped: the metadata log"), "{last}");
+    assert!(!folder.path().join("dohle-data/.kafka_cleanshutdown").exists());
+}
+
+/// The same command, run by a shell program that ends in `exec "$@"`.
+fn in_shell(program: &str, plain: Command) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", program, "sh"]).arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(plain.get_current_dir().unwrap());
+    for (name, value) in plain.get_envs() {
+        if value.is_none() {
+            command.env_remove(name);
+        }
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A CreateTopics request of version 2: each topic brings 30 kB into the metadata log.
+fn topics_with_long_settings(count: u32) -> Vec<u8> {
+    fn text(into: &mut Vec<u8>, text: &str) {
+        into.extend(i16::try_from(text.len()).unwrap().to_be_bytes());
+        into.extend(text.as_bytes());
+    }
+    let mut request = [19i16.to_be_bytes(), 2i16.to_be_bytes()].concat();
+    request.extend(1i32.to_be_bytes());
+    text(&mut request, "test");
+    request.extend(count.to_be_bytes());
+    for number in 0..count {
+        text(&mut request, &format!("topic-{number}"));
+        request.extend(1i32.to_be_bytes());
+        request.extend(1i16.to_be_bytes());
+        request.extend(0i32.to_be_bytes());
+        request.extend(1i32.to_be_bytes());
+        text(&mut request, "follower.replication.throttled.replicas");
+        text(&mut request, &vec!["1:1"; 7500].join(","));
+    }
+    request.extend(30_000i32.to_be_bytes());
+    request.push(0);
+    let mut frame = u32::try_from(request.len()).unwrap().to_be_bytes().to_vec();
+    frame.extend(request);
+    frame
+}
+
+#[test]
 fn a_second_one_on_the_same_folder_is_refused_with_one_line() {
     let folder = folder();
     let running = Running::start(folder.path(), &[]);
@@ -231,4 +308,55 @@ fn foreign_entries_in_the_folder_are_left_alone() {
         assert!(data.join(name).is_dir(), "{name}");
     }
     assert_eq!(std::fs::read_to_string(data.join("stray")).unwrap(), "mine");
+}
+
+/// A folder in which a broker has made a topic and was stopped in good order.
+fn used() -> TempDir {
+    let folder = folder();
+    let running = Running::start(folder.path(), &[]);
+    let mut client = TcpStream::connect_timeout(&running.addresses()[0], Duration::from_secs(5)).unwrap();
+    client.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    client.write_all(&topics_with_long_settings(1)).unwrap();
+    client.read_exact(&mut [0; 4]).unwrap();
+    assert_eq!(running.stop().0, Some(0));
+    folder
+}
+
+#[test]
+fn a_metadata_log_that_lost_its_records_is_not_taken_for_an_empty_cluster() {
+    let lose: [fn(&Path); 3] = [
+        |log| std::fs::write(log.join("00000000000000000000.log"), b"").unwrap(),
+        |log| std::fs::remove_dir_all(log).unwrap(),
+        |log| {
+            std::fs::write(log.join("00000000000000000000.log"), b"").unwrap();
+            std::fs::remove_file(log.join("../.kafka_cleanshutdown")).unwrap();
+        },
+    ];
+    for lose in lose {
+        let folder = used();
+        let data = folder.path().join("dohle-data");
+        lose(&data.join("__cluster_metadata-0"));
+        for _ in 0..2 {
+            let (code, errors) = refused(folder.path(), &[]);
+            assert_eq!(code, Some(1));
+            let last = errors.lines().last().unwrap();
+            assert!(last.contains("metadata log"), "{errors}");
+        }
+        assert!(data.join("topic-0-0").exists(), "nothing is set aside");
+    }
+}
+
+#[test]
+fn data_without_its_meta_properties_does_not_become_another_cluster() {
+    let folder = used();
+    let file = folder.path().join("dohle-data/meta.properties");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let (code, errors) = refused(folder.path(), &[]);
+    assert_eq!(code, Some(1));
+    assert!(errors.lines().last().unwrap().contains("meta.properties: the file is gone"), "{errors}");
+    assert!(!file.exists());
+    let id = text.lines().find_map(|line| line.strip_prefix("cluster.id=")).unwrap();
+    let running = Running::start(folder.path(), &["-o", &format!("cluster.id={id}")]);
+    assert_eq!(running.stop().0, Some(0));
 }

@@ -64,7 +64,11 @@ impl Rooms {
 
     /// What the cluster has agreed on.
     pub(super) fn cluster(&self) -> metrics::Cluster {
-        cluster(&self.broker.publisher.current(), self.broker.config.node_id)
+        let mut cluster = cluster(&self.broker.publisher.current(), self.broker.config.node_id);
+        cluster.is_controller = self.broker.controller.is_active();
+        // No other node could lead what this one cannot open or lost with a log directory.
+        cluster.leaderless = cluster.leaderless.saturating_add(self.replicas().offline);
+        cluster
     }
 
     /// The fetch sessions.
@@ -95,9 +99,10 @@ fn directory(found: Description) -> metrics::Directory {
 }
 
 fn replicas(replicas: &Replicas, late_before: Timestamp) -> metrics::Replicas {
-    let mut partitions: Vec<metrics::Partition> = replicas
-        .all()
-        .iter()
+    let hosted = replicas.all();
+    let serving = || hosted.iter().filter(|partition| partition.log().is_online());
+    let offline = replicas.offline().saturating_add(hosted.len().saturating_sub(serving().count()));
+    let mut partitions: Vec<metrics::Partition> = serving()
         .map(|partition| {
             let (producers, oldest_open) = partition.log().producer_figures();
             metrics::Partition {
@@ -114,13 +119,11 @@ fn replicas(replicas: &Replicas, late_before: Timestamp) -> metrics::Replicas {
         })
         .collect();
     partitions.sort_unstable_by(|one, other| (&one.topic, one.index).cmp(&(&other.topic, other.index)));
-    metrics::Replicas { partitions, offline: replicas.offline() }
+    metrics::Replicas { partitions, offline }
 }
 
 fn cluster(image: &Image, node_id: BrokerId) -> metrics::Cluster {
     let mut cluster = metrics::Cluster {
-        // One node is the cluster and its controller.
-        is_controller: true,
         leader: node_id.0,
         epoch: image.epoch.0,
         metadata_end: image.offset.0,

@@ -60,6 +60,7 @@ impl From<cluster::Error> for Refused {
             | cluster::Error::Record { .. }
             | cluster::Error::Apply { .. }
             | cluster::Error::Gap { .. }
+            | cluster::Error::Lost { .. }
             | cluster::Error::File { .. } => Refused::new(ErrorCode::UnknownServerError, error.to_string()),
         }
     }

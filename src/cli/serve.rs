@@ -19,6 +19,7 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::time::Duration;
 use tracing::debug;
+use tracing::error;
 use tracing::info;
 use tracing::warn;
 
@@ -71,13 +72,22 @@ async fn run(config: ServerConfig, levels: logs::Levels) -> Result<(), String> {
     let text = announcement(&server, node_id, &folders).text();
     // A closed standard output is no reason to stop serving.
     std::io::stdout().write_all(text.as_bytes()).unwrap_or(());
-    match end.await {
-        Ok(signal) => info!(signal, "asked to stop"),
-        Err(error) => warn!(%error, "signals cannot be waited for"),
+    let failed = tokio::select! {
+        asked = &mut end => {
+            match asked {
+                Ok(signal) => info!(signal, "asked to stop"),
+                Err(error) => warn!(%error, "signals cannot be waited for"),
+            }
+            None
+        }
+        reason = server.failed() => Some(reason),
+    };
+    if let Some(reason) = &failed {
+        error!("cannot go on: {reason}");
     }
     server.stop().await;
     following.abort();
-    Ok(())
+    failed.map_or(Ok(()), |reason| Err(format!("stopped: {reason}")))
 }
 
 /// The settings of all sources, with a log line for each that means nothing here.

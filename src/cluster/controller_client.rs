@@ -53,6 +53,16 @@ impl ControllerClient {
         ControllerClient::new(mpsc::channel(1).0, BrokerId::NONE)
     }
 
+    /// Whether the controller takes commands.
+    pub fn is_active(&self) -> bool {
+        !self.commands.is_closed()
+    }
+
+    /// Waits until the controller has stopped: at the end of the broker, or when the metadata log failed.
+    pub async fn ended(&self) {
+        self.commands.closed().await;
+    }
+
     /// The same, with changes of topics paid by this permit.
     pub fn paid_by(&self, permit: Option<Permit>) -> ControllerClient {
         ControllerClient { permit, ..self.clone() }

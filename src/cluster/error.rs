@@ -35,6 +35,17 @@ pub enum Error {
         /// What is wrong.
         error: ApplyError,
     },
+    /// The log ends before what was on disk already.
+    #[error(
+        "the metadata log ends at {end}, but it had reached {promised}: records of the cluster are lost. Bring the \
+         folder __cluster_metadata-0 back from a copy"
+    )]
+    Lost {
+        /// Where it ends.
+        end: Offset,
+        /// How far it had reached, as the checkpoint beside it says.
+        promised: Offset,
+    },
     /// No snapshot reaches back to where the log begins.
     #[error("the metadata log begins at {log_start}, but no valid snapshot reaches that far")]
     Gap {

@@ -8,14 +8,35 @@ use std::time::Duration;
 use tokio::signal::unix::SignalKind;
 use tokio::signal::unix::signal;
 
-/// Waits for the system or a person to ask for the end (SIGTERM, SIGINT); the signal's name.
+/// Waits for the system or a person to ask for the end (SIGTERM, SIGINT, SIGHUP); the signal's name. As with a JVM, a
+/// SIGHUP that was ignored from the start (`nohup`) stays ignored.
+///
+/// From the first look on, a write beyond the limit of file sizes is an error and not the end of the process.
 pub async fn end_requested() -> io::Result<&'static str> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hangup = if is_ignored(libc::SIGHUP) { None } else { Some(signal(SignalKind::hangup())?) };
+    let _beyond_the_limit = signal(SignalKind::from_raw(libc::SIGXFSZ))?;
+    let hung_up = async {
+        match &mut hangup {
+            Some(hangup) => hangup.recv().await,
+            None => std::future::pending().await,
+        }
+    };
     tokio::select! {
         _ = terminate.recv() => Ok("SIGTERM"),
         _ = interrupt.recv() => Ok("SIGINT"),
+        _ = hung_up => Ok("SIGHUP"),
     }
+}
+
+/// Whether this process ignores a signal.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal).ok().and_then(|signal| signal.checked_sub(1));
+    bit.and_then(|bit| mask.checked_shr(bit)).is_some_and(|rest| rest & 1 == 1)
 }
 
 /// Raises the limit of open files as far as the system lets us; the limit then (`None`: no limit). Each connection

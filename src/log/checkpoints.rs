@@ -131,6 +131,7 @@ fn change(
 }
 
 fn write_file(directory: &Directory, name: &str, offsets: &Offsets) -> Result<(), Error> {
+    directory.check()?;
     let file = directory.path.join(name);
     let text = checkpoint::encode_offsets(offsets);
     checkpoint::write_text(&directory.disk, &file, &text).map_err(|error| {

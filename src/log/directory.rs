@@ -9,6 +9,7 @@ use crate::log::Log;
 use crate::log::checkpoints::Checkpoints;
 use crate::log::error::Error;
 use crate::log::index_cache::IndexCache;
+use crate::log::layout;
 use crate::log::meta::DirectoryId;
 use crate::log::open_files::OpenFiles;
 use crate::log::pace::Pace;
@@ -67,6 +68,8 @@ pub(crate) struct Services {
     pub(crate) indexes: Arc<IndexCache>,
     /// Wakes the upkeep task.
     pub(crate) upkeep: Arc<Notify>,
+    /// Wakes who waits for directories to fail.
+    pub(crate) fallen: Arc<Notify>,
     pub(crate) metrics: metrics::Log,
     #[cfg(feature = "sim")]
     pub(crate) faults: Arc<Faults>,
@@ -97,6 +100,7 @@ pub(crate) struct Directory {
     work: Condvar,
     wants_upkeep: Mutex<Vec<Weak<Log>>>,
     upkeep: Arc<Notify>,
+    fallen: Arc<Notify>,
     queued: AtomicU64,
     room: Notify,
     pub(crate) pace: Pace,
@@ -135,6 +139,7 @@ impl Directory {
             work: Condvar::new(),
             wants_upkeep: Mutex::new(Vec::new()),
             upkeep: services.upkeep,
+            fallen: services.fallen,
             queued: AtomicU64::new(0),
             room: Notify::new(),
             pace: Pace::default(),
@@ -154,6 +159,18 @@ impl Directory {
         }
     }
 
+    /// Takes the directory offline when it is no longer where it was: somebody moved it, or its file system is gone.
+    /// Nothing may be made in what stands in its place.
+    pub(crate) fn check_in_place(&self) -> Result<(), Error> {
+        let file = self.path.join(layout::META_PROPERTIES);
+        match self.disk.stat(&file) {
+            Ok(Some(_)) => {}
+            Ok(None) => self.fail(&format!("{} is gone", file.display())),
+            Err(error) => self.fail(&format!("{}: {error}", file.display())),
+        }
+        self.check()
+    }
+
     pub(crate) fn state(&self) -> DirectoryState {
         self.failure.get().map_or(DirectoryState::Online, |reason| DirectoryState::Offline(reason.clone()))
     }
@@ -171,6 +188,7 @@ impl Directory {
             log.announce_failure();
         }
         self.upkeep.notify_one();
+        self.fallen.notify_one();
     }
 
     /// All logs that are open here.

@@ -28,6 +28,7 @@ use crate::log::error::Error;
 use crate::log::home;
 use crate::log::home::FoundFolder;
 use crate::log::home::Home;
+use crate::log::home::Locked;
 use crate::log::home::Owner;
 use crate::log::index_cache::IndexCache;
 use crate::log::layout;
@@ -148,6 +149,8 @@ pub(crate) struct Inner {
     pub(crate) relocations: Mutex<Vec<Weak<Relocation>>>,
     /// Where partitions shall be made that do not exist yet.
     pub(crate) preferred: Mutex<BTreeMap<TopicPartition, DirectoryId>>,
+    /// Told when a directory fails.
+    fallen: Arc<Notify>,
     disk_threads: Mutex<Vec<Thread>>,
     disk_tasks: Mutex<Vec<Task<()>>>,
     upkeep: Mutex<Option<Task<()>>>,
@@ -230,6 +233,7 @@ impl Dirs {
             files: files.clone(),
             indexes: Arc::new(IndexCache::new(INDEX_CACHE_BYTES)),
             upkeep: Arc::new(Notify::new()),
+            fallen: Arc::new(Notify::new()),
             metrics,
             #[cfg(feature = "sim")]
             faults: plants,
@@ -261,6 +265,7 @@ impl Dirs {
             changes: Mutex::new(()),
             relocations: Mutex::default(),
             preferred: Mutex::default(),
+            fallen: services.fallen.clone(),
             disk_threads: Mutex::new(Vec::new()),
             disk_tasks: Mutex::new(Vec::new()),
             upkeep: Mutex::new(None),
@@ -309,6 +314,22 @@ impl Dirs {
             }));
         }
         all
+    }
+
+    /// How far a partition's log reached at least when the process before this one wrote its checkpoints; `None`
+    /// where they do not name it.
+    pub fn promised_end(&self, partition: &TopicPartition) -> Option<Offset> {
+        self.inner.homes.iter().filter_map(|home| home.unopened.lock().promised.get(partition).copied()).max()
+    }
+
+    /// Takes the directories offline whose checkpoints promise more of a partition than there is, so that nobody writes
+    /// there that less was promised.
+    pub fn keep_promise(&self, partition: &TopicPartition) {
+        for home in &self.inner.homes {
+            if home.unopened.lock().promised.contains_key(partition) {
+                home.directory.fail(&format!("{partition} ends before what its checkpoint promises"));
+            }
+        }
     }
 
     /// The log of a partition: the open one, the one on disk, or a new one in the online directory with the fewest
@@ -515,6 +536,41 @@ impl Dirs {
     pub fn online(&self) -> Vec<DirectoryId> {
         let online = self.inner.homes.iter().filter(|home| home.directory.check().is_ok());
         online.map(|home| home.directory.id).collect()
+    }
+
+    /// Why a broker cannot go on with these directories: none works any more, or the metadata log's does not
+    /// (`LogManager.handleLogDirFailure`, `ReplicaManager.handleLogDirFailure`). `None` while it can.
+    pub fn why_unusable(&self) -> Option<String> {
+        let state = |home: &Arc<Home>| match home.directory.state() {
+            DirectoryState::Offline(reason) => Some((home.directory.path.display().to_string(), reason)),
+            DirectoryState::Online => None,
+        };
+        let homes = &self.inner.homes;
+        let metadata =
+            homes.iter().find(|home| *home.directory.path == *self.inner.settings.metadata_log_dir);
+        if let Some((path, reason)) = metadata.and_then(state) {
+            return Some(format!("the metadata log's directory {path} has failed: {reason}"));
+        }
+        let failed: Vec<(String, Arc<str>)> = homes.iter().filter_map(state).collect();
+        let (path, reason) = failed.first().filter(|_| failed.len() == homes.len())?;
+        Some(format!("all log directories have failed, {path} with: {reason}"))
+    }
+
+    /// Waits until a broker cannot go on with these directories, for one caller at a time; the reason.
+    pub async fn unusable(&self) -> String {
+        loop {
+            if let Some(reason) = self.why_unusable() {
+                return reason;
+            }
+            self.inner.fallen.notified().await;
+        }
+    }
+
+    /// As if a directory had failed.
+    #[cfg(test)]
+    pub(crate) fn fail(&self, index: usize) {
+        let home = self.inner.homes.get(index).expect("a directory of the test");
+        home.directory.fail("pulled out");
     }
 
     /// Does the disk work that waits, and the upkeep that is due; whether there was any disk work. Only with
@@ -762,6 +818,7 @@ impl Inner {
         config: Arc<TopicConfig>,
     ) -> Result<Arc<Log>, Error> {
         let home = self.choose_home(partition)?;
+        home.directory.check_in_place()?;
         home.directory.checkpoints.remove(&home.directory, partition)?;
         let path = home.directory.path.join(layout::folder_name(partition));
         let made = durable::create_dir(&self.disk, &path).map_err(|error| Error::io(&path, error));
@@ -895,6 +952,9 @@ fn open_homes(services: &Services, settings: &StorageSettings) -> Result<Opened,
         }
     }
     let known = locked.iter().find_map(|home| home.meta.as_ref().map(|meta| meta.0.cluster_id.clone()));
+    if known.is_none() {
+        refuse_unnamed_data(services, &locked, owner.cluster_id.as_deref())?;
+    }
     let cluster_id = owner
         .cluster_id
         .or(known)
@@ -916,6 +976,32 @@ fn open_homes(services: &Services, settings: &StorageSettings) -> Result<Opened,
     }
     let failed = failed.into_iter().map(|(path, error)| (path, error.to_string().into())).collect();
     Ok((homes, failed, cluster_id))
+}
+
+/// Data of which nobody says whose it is does not become another cluster's in silence. Apache Kafka does not start
+/// without `meta.properties` at all.
+fn refuse_unnamed_data(
+    services: &Services,
+    locked: &[Locked],
+    cluster_id: Option<&str>,
+) -> Result<(), Error> {
+    for home in locked {
+        let Some(folder) = home.holds_partition(services)? else { continue };
+        let path = home.path.join(layout::META_PROPERTIES);
+        match cluster_id {
+            Some(cluster_id) => {
+                tracing::warn!(file = %path.display(), folder, cluster_id, "the file is gone, the data counts as that of the cluster that cluster.id names");
+            }
+            None => {
+                let reason = format!(
+                    "the file is gone, but {folder} lies beside it: whose data it is cannot be told. Bring the \
+                     file back, or set cluster.id to the id that the cluster had"
+                );
+                return Err(Error::Meta { path, reason });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The log directories, and the metadata log's when it is another one.

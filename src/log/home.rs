@@ -49,6 +49,8 @@ pub(crate) struct Unopened {
     pub(crate) futures: Vec<(TopicPartition, PathBuf)>,
     pub(crate) recovered: BTreeMap<TopicPartition, Result<Recovered, Error>>,
     pub(crate) recovery_points: Offsets,
+    /// The recovery points as the last process left them, also of partitions that are gone.
+    pub(crate) promised: Offsets,
     pub(crate) log_starts: Offsets,
     pub(crate) high_watermarks: Offsets,
 }
@@ -101,6 +103,14 @@ pub(crate) fn lock(services: &Services, path: &Path, owner: &Owner) -> Result<Lo
 }
 
 impl Locked {
+    /// A folder in it that belongs to a broker, if there is one.
+    pub(crate) fn holds_partition(&self, services: &Services) -> Result<Option<String>, Error> {
+        let entries = services.disk.list(&self.path).map_err(|error| Error::io(&self.path, error))?;
+        let folders = entries.into_iter().filter(|entry| entry.is_dir);
+        let mut names = folders.map(|entry| entry.name.to_string_lossy().into_owned());
+        Ok(names.find(|name| matches!(Folder::parse(name), Folder::Partition(_))))
+    }
+
     /// Opens the directory for the cluster it belongs to from now on.
     pub(crate) fn open(
         self,
@@ -179,6 +189,7 @@ impl Home {
             directory.checkpoints.seed(name, offsets);
         }
         unopened.recovery_points = self.read_offsets(layout::RECOVERY_POINTS)?;
+        unopened.promised = unopened.recovery_points.clone();
         unopened.log_starts = self.read_offsets(layout::LOG_STARTS)?;
         unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS)?;
         let Unopened { found, recovery_points, log_starts, high_watermarks, .. } = &mut *unopened;

@@ -128,6 +128,16 @@ impl Server {
         &self.broker
     }
 
+    /// Waits until this broker cannot go on, though nobody asked for its end: its log directories failed, or its
+    /// controller stopped. The reason.
+    pub async fn failed(&self) -> String {
+        tokio::select! {
+            biased;
+            reason = self.dirs.unusable() => reason,
+            () = self.broker.controller.ended() => "the metadata log cannot be written any more".to_owned(),
+        }
+    }
+
     /// The log directories.
     pub fn dirs(&self) -> &Dirs {
         &self.dirs
@@ -295,7 +305,20 @@ fn network_settings(config: &ServerConfig, publisher: &Publisher) -> NetworkSett
     let image = publisher.current();
     let changed = config.with_dynamic(image.broker_configs(None), image.broker_configs(Some(config.node_id)));
     match changed {
-        Ok(changed) => changed.network,
+        Ok(changed) if changed.network.max_connections == 0 && config.network.max_connections > 0 => {
+            // Through which connection should it be taken back?
+            warn!(
+                kept = config.network.max_connections,
+                "max.connections was set to 0 and would lock everybody out for ever; it stays what it was at the start"
+            );
+            NetworkSettings { max_connections: config.network.max_connections, ..changed.network }
+        }
+        Ok(changed) => {
+            if changed.network.max_connections == 0 {
+                warn!("max.connections is 0: no client is served");
+            }
+            changed.network
+        }
         Err(invalid) => {
             warn!(%invalid, "settings in the metadata log do not fit; those of the start count");
             config.network.clone()

@@ -10,6 +10,7 @@ use super::launch;
 use super::launch::Node;
 use super::snapshot;
 use super::store::Store;
+use crate::base::Offset;
 use crate::base::OffsetAndEpoch;
 use crate::base::PartitionIndex;
 use crate::base::Timestamp;
@@ -39,6 +40,7 @@ use crate::io::task;
 use crate::io::task::Shutdown;
 use crate::io::task::Task;
 use crate::log::Dirs;
+use crate::log::Log;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -115,10 +117,9 @@ impl Local {
     /// # Errors
     /// The log or a file beside it cannot be read or written, or holds what this version does not know.
     pub async fn open(dirs: &Dirs, opening: Opening) -> Result<Local, Error> {
-        let failed = |error: crate::log::Error| Error::Log(error.to_string());
         let partition = TopicPartition::new(CLUSTER_METADATA_TOPIC, PartitionIndex(0));
         let config = Arc::new(log_config(&opening.config));
-        let log = dirs.open_log(&partition, TopicId::METADATA, config).map_err(failed)?;
+        let log = open_whole(dirs, &partition, config)?;
         let storage = Storage {
             cluster_id: dirs.cluster_id().to_owned(),
             log_dirs: dirs.online().into_iter().map(|id| id.0).collect(),
@@ -180,6 +181,28 @@ impl Local {
     /// Waits until the controller has ended, which it does on the shutdown token or when the log fails.
     pub async fn ended(self) {
         self.task.join().await;
+    }
+}
+
+/// Opens the metadata log unless it ends before what was on disk already: an empty cluster in its place would set all
+/// partitions aside.
+fn open_whole(dirs: &Dirs, partition: &TopicPartition, config: Arc<TopicConfig>) -> Result<Arc<Log>, Error> {
+    let promised = dirs.promised_end(partition).unwrap_or(Offset::ZERO);
+    let there =
+        dirs.log(partition).is_some() || dirs.found().iter().any(|found| found.partition == *partition);
+    let (end, log) = if there || promised == Offset::ZERO {
+        let log = dirs.open_log(partition, TopicId::METADATA, config);
+        let log = log.map_err(|error| Error::Log(error.to_string()))?;
+        (log.log_end_offset(), Some(log))
+    } else {
+        (Offset::ZERO, None)
+    };
+    match log.filter(|_| end >= promised) {
+        Some(log) => Ok(log),
+        None => {
+            dirs.keep_promise(partition);
+            Err(Error::Lost { end, promised })
+        }
     }
 }
 

@@ -61,6 +61,49 @@ fn a_topic_deleted_while_its_directory_is_offline_can_be_made_again() {
     dirs.close(-1);
 }
 
+#[tokio::test]
+async fn a_broker_cannot_go_on_without_its_metadata_log_or_without_any_directory() {
+    let mut bench = Bench::new();
+    let folders = [bench.folder.path().join("a"), bench.folder.path().join("b")];
+    bench.settings = settings(&folders);
+    for (failing, told) in [(0, Some("metadata log")), (1, None)] {
+        let dirs = bench.open();
+        assert_eq!(dirs.why_unusable(), None);
+        let waiting = dirs.clone();
+        let waiting = tokio::spawn(async move { waiting.unusable().await });
+        dirs.fail(failing);
+        let reason = dirs.why_unusable();
+        assert_eq!(reason.is_some(), told.is_some(), "{reason:?}");
+        if let Some(told) = told {
+            let reason = waiting.await.unwrap();
+            assert!(reason.contains(told) && reason.contains("pulled out"), "{reason}");
+        } else {
+            dirs.fail(0);
+            assert!(dirs.why_unusable().is_some());
+            waiting.await.unwrap();
+        }
+        dirs.close(-1);
+    }
+    bench.settings.metadata_log_dir = folders[1].clone();
+    let dirs = bench.open();
+    dirs.fail(0);
+    assert_eq!(dirs.why_unusable(), None);
+    dirs.close(-1);
+}
+
+#[test]
+fn nothing_is_made_where_a_directory_was_moved_away() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    open_log(&dirs, |_| {});
+    std::fs::rename(bench.path(), bench.folder.path().join("moved")).unwrap();
+    let made = dirs.create_log(&partition(1), TopicId::random(), config(small));
+    assert!(matches!(made, Err(Error::Offline { .. })), "{made:?}");
+    assert!(!bench.path().exists());
+    assert!(dirs.why_unusable().is_some());
+    dirs.close(-1);
+}
+
 #[test]
 fn a_deletion_that_the_last_process_did_not_come_to_is_finished() {
     let bench = Bench::new();
