@@ -15,6 +15,7 @@ use crate::broker::share;
 use crate::broker::telemetry;
 use crate::broker::throttling::Account;
 use crate::broker::txn;
+use crate::io::task;
 use crate::metrics;
 use crate::protocol;
 use crate::protocol::RequestHeader;
@@ -25,6 +26,9 @@ use bytes::Bytes;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+
+/// Requests of more bytes than this are not answered on a worker: others have to be served meanwhile.
+const ASIDE: usize = 16 << 10;
 
 type Answering<'a> = Pin<Box<dyn Future<Output = Result<Response, Refused>> + Send + 'a>>;
 
@@ -231,6 +235,16 @@ impl Broker {
 
     fn begin(self: &Arc<Self>, handler: Handler, context: Context, body: Bytes, began: Instant) -> Reply {
         match handler {
+            Handler::Now(handle) if body.len() > ASIDE => {
+                let broker = Arc::clone(self);
+                Reply::Later(Box::pin(async move {
+                    let (key, measured) = (context.header.api_key, Arc::clone(&broker));
+                    let work = move || answer(&context.header, handle(&broker, &context, body));
+                    let answer = task::run_blocking(work).await;
+                    measured.measure(key, began);
+                    answer
+                }))
+            }
             Handler::Now(handle) => {
                 let answer = answer(&context.header, handle(self, &context, body));
                 self.measure(context.header.api_key, began);

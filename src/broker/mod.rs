@@ -5,7 +5,9 @@
 //! offsets; those live below. Called by: `net/` with whole frames, `server/` which builds [`Broker`].
 
 mod admin;
+mod answer_memory;
 pub mod context;
+mod crowd;
 mod data;
 mod dispatch;
 pub mod errors;
@@ -20,6 +22,7 @@ mod topic_creation;
 mod txn;
 mod wire;
 
+pub use answer_memory::AnswerMemory;
 pub use context::Answer;
 pub use context::Connection;
 pub use context::Context;
@@ -69,6 +72,8 @@ pub struct Broker {
     pub telemetry: Telemetry,
     /// Records of share groups, and what is kept of them.
     pub share: shares::Service,
+    /// Memory for answers larger than their requests.
+    pub answer_memory: AnswerMemory,
     /// Measurements of requests.
     pub metrics: metrics::Broker,
 }

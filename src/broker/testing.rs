@@ -1,5 +1,6 @@
 //! A broker for the tests of this room.
 
+use crate::broker::AnswerMemory;
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
 use crate::broker::Telemetry;
@@ -48,6 +49,7 @@ pub(crate) fn idle_broker_with(settings: &[(&str, &str)], image: Image) -> Arc<B
         transactions,
         share,
         controller,
+        answer_memory: AnswerMemory::default(),
         metrics: Registry::new().broker(),
     })
 }

@@ -1,11 +1,14 @@
 //! Making the topic that a coordinator keeps its state in, when it is first asked for.
 
+use crate::base::ErrorCode;
 use crate::cluster::ControllerClient;
 use crate::cluster::Image;
 use crate::cluster::Publisher;
+use crate::cluster::Refusal;
 use crate::cluster::Topic;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
+use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// How the topic is to be made (`AutoTopicCreationManager` in Kafka).
@@ -19,6 +22,8 @@ pub struct InternalTopic {
     pub replication_factor: i16,
     /// Its own settings.
     pub configs: Vec<(&'static str, String)>,
+    /// Why it could not be made, as the log says.
+    pub told: Arc<Mutex<Option<String>>>,
 }
 
 impl InternalTopic {
@@ -32,13 +37,30 @@ impl InternalTopic {
         match controller.create_topics(command).await {
             Ok(created) => {
                 for refused in created.value.iter().filter_map(|topic| topic.result.as_ref().err()) {
-                    // That it exists by now is as good.
-                    tracing::debug!(topic = self.name, %refused, "internal topic is not created");
+                    self.tell(refused);
                 }
             }
             Err(error) => tracing::warn!(topic = self.name, %error, "internal topic cannot be created"),
         }
         publisher.current().topic(self.name).cloned()
+    }
+
+    /// One line for each reason: clients ask again and again. That it exists by now is as good as made.
+    fn tell(&self, refused: &Refusal) {
+        if refused.code == ErrorCode::TopicAlreadyExists {
+            return;
+        }
+        let reason = refused.to_string();
+        let mut told = self.told.lock();
+        if told.as_deref() != Some(reason.as_str()) {
+            tracing::warn!(
+                topic = self.name,
+                partitions = self.partitions,
+                reason,
+                "the internal topic is not created: no coordinator can be found"
+            );
+            *told = Some(reason);
+        }
     }
 
     fn to_new(&self, image: &Image) -> NewTopic {

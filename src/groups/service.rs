@@ -454,6 +454,7 @@ fn put<T>(all: &mut [T], places: Vec<usize>, values: Vec<T>) {
 /// with.
 fn topic(config: &ServerConfig) -> InternalTopic {
     InternalTopic {
+        told: Arc::default(),
         name: TOPIC,
         partitions: config.offsets.topic_num_partitions.max(1),
         replication_factor: config.offsets.topic_replication_factor,

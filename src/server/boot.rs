@@ -3,6 +3,7 @@
 use crate::admin::Admin;
 use crate::admin::Rooms;
 use crate::base::BrokerId;
+use crate::broker::AnswerMemory;
 use crate::broker::Broker;
 use crate::broker::FetchSessions;
 use crate::broker::Marking;
@@ -214,6 +215,7 @@ async fn start_in(
         fetch_sessions: FetchSessions::new(usize::try_from(config.network.fetch_session_slots).unwrap_or(0)),
         transactions: transactions.clone(),
         share: share.clone(),
+        answer_memory: AnswerMemory::default(),
         metrics: metrics.broker(),
     });
     let marking = Marking::start(&broker, &below);

@@ -317,6 +317,7 @@ fn level(publisher: &Publisher) -> i16 {
 fn topic(config: &ServerConfig) -> InternalTopic {
     let transactions = &config.transactions;
     InternalTopic {
+        told: Arc::default(),
         name: TOPIC,
         partitions: transactions.topic_num_partitions.max(1),
         replication_factor: transactions.topic_replication_factor,

@@ -6,6 +6,7 @@ use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
 use crate::broker::admin::loggers;
+use crate::broker::crowd;
 use crate::broker::wire;
 use crate::cluster::Image;
 use crate::cluster::ResourceType;
@@ -21,14 +22,20 @@ use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResourceResult;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResult;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsSynonym;
+use kafka_protocol::protocol::StrBytes;
+use tracing::level_filters::LevelFilter;
 
 /// From this version on answers carry types and documentation (KIP-569).
 const WITH_TYPES: i16 = 3;
+/// What is said of resources that find no room in the answer.
+const TOO_LARGE: &str = "The answer is too large, ask for fewer resources at a time";
 
 /// Answers a DescribeConfigs request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeConfigsRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.resources.len())?;
     let image = broker.publisher.current();
+    let mut room = broker.answer_memory.begin();
     let shape = Shape {
         synonyms: request.include_synonyms,
         documentation: request.include_documentation,
@@ -36,8 +43,13 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     };
     let mut results = Vec::with_capacity(request.resources.len());
     for resource in &request.resources {
-        let result = match entries(broker, &image, resource) {
-            Ok(entries) => DescribeConfigsResult::default().with_configs(shape.configs(resource, &entries)),
+        let configs = entries(broker, &image, resource).and_then(|entries| {
+            let configs = shape.configs(resource, &entries);
+            let size = configs.iter().map(size).sum();
+            if room.take(size) { Ok(configs) } else { Err(invalid(TOO_LARGE)) }
+        });
+        let result = match configs {
+            Ok(configs) => DescribeConfigsResult::default().with_configs(configs),
             Err(refused) => DescribeConfigsResult::default()
                 .with_error_code(refused.code.code())
                 .with_error_message(Some(wire::text(refused.message.as_deref().unwrap_or_default()))),
@@ -45,7 +57,15 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         let name = resource.resource_name.clone();
         results.push(result.with_resource_type(resource.resource_type).with_resource_name(name));
     }
-    Ok(codec::encode(&context.header, &DescribeConfigsResponse::default().with_results(results))?)
+    let answer = DescribeConfigsResponse::default().with_results(results);
+    Ok(room.tie_to(codec::encode(&context.header, &answer)?))
+}
+
+/// What a setting takes in an answer, in bytes.
+fn size(config: &DescribeConfigsResourceResult) -> usize {
+    let length = |text: &Option<StrBytes>| text.as_ref().map_or(0, |text| text.len());
+    let synonyms = config.synonyms.iter().map(|synonym| 16 + synonym.name.len() + length(&synonym.value));
+    32 + config.name.len() + length(&config.value) + length(&config.documentation) + synonyms.sum::<usize>()
 }
 
 fn invalid(message: impl Into<String>) -> Refused {

@@ -5,6 +5,7 @@ use crate::base::Offset;
 use crate::base::PartitionIndex;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::cluster::image::is_internal;
 use crate::protocol::Response;
@@ -23,6 +24,8 @@ const HIGH_WATERMARK: i64 = -1;
 /// Answers a DeleteRecords request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DeleteRecordsRequest = codec::decode(&context.header, body)?;
+    let named = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    crowd::check_partitions(&broker.publisher.current(), named)?;
     let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|asked| {
             let outcome = delete(broker, &topic.name, asked);

@@ -1,8 +1,10 @@
 //! DescribeProducers: what a partition remembers of its idempotent and transactional producers (KIP-664).
 
+use crate::base::ErrorCode;
 use crate::base::PartitionIndex;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::log::ProducerEntry;
 use crate::protocol::Response;
@@ -15,16 +17,29 @@ use kafka_protocol::messages::describe_producers_response::PartitionResponse;
 use kafka_protocol::messages::describe_producers_response::ProducerState;
 use kafka_protocol::messages::describe_producers_response::TopicResponse;
 
+/// What a producer takes in an answer, in bytes.
+const PRODUCER_BYTES: usize = 64;
+
 /// Answers a DescribeProducers request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeProducersRequest = codec::decode(&context.header, body)?;
+    let named = request.topics.iter().map(|topic| topic.partition_indexes.len()).sum();
+    crowd::check_partitions(&broker.publisher.current(), named)?;
+    let mut room = broker.answer_memory.begin();
     let topics = request.topics.into_iter().map(|topic| {
-        let partitions =
-            topic.partition_indexes.iter().map(|index| describe(broker, &topic.name, *index)).collect();
+        let describe = |index: &i32| {
+            let answer = describe(broker, &topic.name, *index);
+            if room.take(answer.active_producers.len() * PRODUCER_BYTES) {
+                return answer;
+            }
+            let refused = PartitionResponse::default().with_partition_index(*index);
+            refused.with_error_code(ErrorCode::InvalidRequest.code())
+        };
+        let partitions = topic.partition_indexes.iter().map(describe).collect();
         TopicResponse::default().with_name(topic.name).with_partitions(partitions)
     });
     let answer = DescribeProducersResponse::default().with_topics(topics.collect());
-    Ok(codec::encode(&context.header, &answer)?)
+    Ok(room.tie_to(codec::encode(&context.header, &answer)?))
 }
 
 fn describe(broker: &Broker, topic: &str, index: i32) -> PartitionResponse {

@@ -10,7 +10,7 @@ use crate::broker::Broker;
 use crate::broker::context::Answer;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
-use crate::broker::data::crowd;
+use crate::broker::crowd;
 use crate::broker::data::fetch_answer;
 use crate::broker::data::fetch_answer::Fetched;
 use crate::broker::data::fetch_session;

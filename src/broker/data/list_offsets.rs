@@ -6,6 +6,7 @@ use crate::base::PartitionIndex;
 use crate::base::Timestamp;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::io::task;
 use crate::protocol::Response;
@@ -39,6 +40,8 @@ pub(crate) async fn handle(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let request: ListOffsetsRequest = codec::decode(&context.header, body)?;
+    let named = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    crowd::check_partitions(&broker.publisher.current(), named)?;
     let version = context.version();
     let mut timestamps = request.topics.iter().flat_map(|topic| &topic.partitions).map(|one| one.timestamp);
     let answer = if timestamps.any(looks_into_files) {

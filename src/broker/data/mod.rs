@@ -1,6 +1,5 @@
 //! Produce, Fetch and what belongs to them: the APIs that move records.
 
-pub(super) mod crowd;
 pub(super) mod delete_records;
 pub(super) mod describe_producers;
 pub(super) mod fetch;

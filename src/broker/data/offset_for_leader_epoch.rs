@@ -5,6 +5,7 @@ use crate::base::LeaderEpoch;
 use crate::base::PartitionIndex;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::protocol::Response;
 use crate::protocol::codec;
@@ -18,6 +19,8 @@ use kafka_protocol::messages::offset_for_leader_epoch_response::OffsetForLeaderT
 /// Answers an OffsetForLeaderEpoch request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: OffsetForLeaderEpochRequest = codec::decode(&context.header, body)?;
+    let named = request.topics.iter().map(|topic| topic.partitions.len()).sum();
+    crowd::check_partitions(&broker.publisher.current(), named)?;
     let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|asked| end(broker, &topic.topic, asked)).collect();
         OffsetForLeaderTopicResult::default().with_topic(topic.topic).with_partitions(partitions)

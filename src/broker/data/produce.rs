@@ -8,7 +8,7 @@ use crate::broker::Broker;
 use crate::broker::context::Answer;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
-use crate::broker::data::crowd;
+use crate::broker::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
 use crate::broker::data::proofs;

@@ -3,6 +3,7 @@
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::optional_wire;
 use crate::broker::group::text;
@@ -19,6 +20,8 @@ use kafka_protocol::messages::GroupId;
 use kafka_protocol::messages::describe_groups_response::DescribedGroup;
 use kafka_protocol::messages::describe_groups_response::DescribedGroupMember;
 use kafka_protocol::protocol::StrBytes;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The first version that tells instance ids.
@@ -29,12 +32,22 @@ const NOT_FOUND_FROM: i16 = 6;
 /// its settings; one bit for each operation's number (`AclOperation`).
 pub(crate) const ALL_OPERATIONS: i32 = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11;
 
+/// What is known of a group.
+type Shown = Result<Result<Described, Missing>, ErrorCode>;
+
 /// Answers a DescribeGroups request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeGroupsRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.groups.len())?;
     let ids: Vec<Arc<str>> = request.groups.iter().map(|id| text(id)).collect();
-    let shown = broker.groups.describe(&ids).await;
-    let groups = ids.iter().zip(shown).map(|(id, shown)| {
+    // One that is named more than once is answered as often, as in Kafka, but looked up once.
+    let once: Vec<Arc<str>> = ids.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    let shown = broker.groups.describe(&once).await;
+    let shown: HashMap<Arc<str>, Shown> = once.into_iter().zip(shown).collect();
+    let mut room = broker.answer_memory.begin();
+    let groups = ids.iter().map(|id| {
+        let shown = shown.get(id).unwrap_or(&Err(ErrorCode::UnknownServerError));
+        let shown = if room.take(size(shown)) { shown.clone() } else { Err(ErrorCode::InvalidRequest) };
         let group = described(context.version(), id, shown);
         if request.include_authorized_operations && group.error_code == 0 {
             group.with_authorized_operations(ALL_OPERATIONS)
@@ -43,10 +56,20 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         }
     });
     let response = DescribeGroupsResponse::default().with_groups(groups.collect());
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
 }
 
-fn described(version: i16, id: &str, shown: Result<Result<Described, Missing>, ErrorCode>) -> DescribedGroup {
+/// What a group takes in an answer, in bytes.
+fn size(shown: &Shown) -> usize {
+    let Ok(Ok(described)) = shown else { return 0 };
+    let member = |member: &DescribedMember| {
+        let names = member.member_id.len() + member.client_id.len() + member.client_host.len();
+        64 + names + member.metadata.len() + member.assignment.len()
+    };
+    described.members.iter().map(member).sum()
+}
+
+fn described(version: i16, id: &str, shown: Shown) -> DescribedGroup {
     let group = DescribedGroup::default().with_group_id(GroupId(wire(id)));
     match shown {
         Err(error) => group.with_error_code(error.code()),

@@ -5,6 +5,7 @@ use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::wire;
 use crate::protocol::Response;
@@ -21,6 +22,9 @@ use kafka_protocol::protocol::StrBytes;
 const MESSAGE_FROM: i16 = 1;
 /// The first version that asks for many keys.
 const KEYS_FROM: i16 = 4;
+
+/// So many keys are looked up before others have their turn.
+const TURN: usize = 256;
 
 /// Key types of the protocol (`FindCoordinatorRequest.CoordinatorType`).
 const GROUP: i8 = 0;
@@ -41,11 +45,15 @@ struct Node {
 /// Answers a FindCoordinator request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: FindCoordinatorRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.coordinator_keys.len())?;
     let response = if context.version() < KEYS_FROM {
         one(context.version(), find(broker, context, request.key_type, &request.key).await)
     } else {
         let mut coordinators = Vec::with_capacity(request.coordinator_keys.len());
-        for key in request.coordinator_keys {
+        for (done, key) in request.coordinator_keys.into_iter().enumerate() {
+            if done % TURN == TURN - 1 {
+                tokio::task::yield_now().await;
+            }
             let found = find(broker, context, request.key_type, &key).await;
             coordinators.push(coordinator(key, found));
         }

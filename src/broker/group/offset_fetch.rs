@@ -3,7 +3,9 @@
 use crate::base::ErrorCode;
 use crate::base::TopicId;
 use crate::broker::Broker;
+use crate::broker::answer_memory::Room;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::optional_text;
 use crate::broker::group::text;
@@ -27,14 +29,36 @@ use std::sync::Arc;
 /// The first version with a place for an error of the whole group.
 const GROUP_ERROR_FROM: i16 = 2;
 
+/// What a partition without metadata takes in an answer, in bytes.
+const PARTITION_BYTES: usize = 32;
+
 /// Answers an OffsetFetch request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request = offset_fetch::decode(&context.header, body)?;
+    crowd::check_names(request.groups.len())?;
+    let topics = request.groups.iter().flat_map(|group| group.topics.iter().flatten());
+    crowd::check_partitions(&broker.publisher.current(), topics.map(|topic| topic.partitions.len()).sum())?;
+    let mut room = broker.answer_memory.begin();
     let mut groups = Vec::with_capacity(request.groups.len());
     for group in &request.groups {
-        groups.push(fetch(broker, context.version(), group, request.require_stable).await);
+        let mut answer = fetch(broker, context.version(), group, request.require_stable).await;
+        fit(&mut answer, &mut room);
+        groups.push(answer);
     }
-    Ok(offset_fetch::encode(&context.header, &Answer { throttle_time_ms: 0, groups })?)
+    Ok(room.tie_to(offset_fetch::encode(&context.header, &Answer { throttle_time_ms: 0, groups })?))
+}
+
+/// Leaves out what finds no room in the answer; those partitions have an error in its place.
+fn fit(answer: &mut GroupAnswer, room: &mut Room) {
+    for partition in answer.topics.iter_mut().flat_map(|topic| &mut topic.partitions) {
+        let metadata = partition.metadata.as_ref().map_or(0, |metadata| metadata.len());
+        if !room.take(PARTITION_BYTES + metadata) {
+            partition.committed_offset = -1;
+            partition.committed_leader_epoch = -1;
+            partition.metadata = Some(wire(""));
+            partition.error = ErrorCode::InvalidRequest;
+        }
+    }
 }
 
 async fn fetch(broker: &Broker, version: i16, group: &Group, require_stable: bool) -> GroupAnswer {

@@ -5,7 +5,7 @@ use crate::base::PartitionIndex;
 use crate::base::TopicId;
 use crate::broker::Broker;
 use crate::broker::context::Context;
-use crate::broker::data::crowd;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::share::coordination;
 use crate::cluster::Image;

@@ -4,7 +4,7 @@ use crate::base::ErrorCode;
 use crate::base::TopicId;
 use crate::broker::Broker;
 use crate::broker::context::Context;
-use crate::broker::data::crowd;
+use crate::broker::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
 use crate::broker::errors::Refused;

@@ -9,7 +9,7 @@ use crate::broker::Broker;
 use crate::broker::context;
 use crate::broker::context::Context;
 use crate::broker::context::Reply;
-use crate::broker::data::crowd;
+use crate::broker::crowd;
 use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic as LeaderTopic;
 use crate::broker::errors::Refused;

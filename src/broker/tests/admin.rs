@@ -3,6 +3,7 @@
 use super::Bench;
 use crate::base::ErrorCode;
 use crate::broker::wire;
+use kafka_protocol::messages::AddPartitionsToTxnRequest;
 use kafka_protocol::messages::AlterConfigsRequest;
 use kafka_protocol::messages::CreateAclsRequest;
 use kafka_protocol::messages::CreatePartitionsRequest;
@@ -15,6 +16,7 @@ use kafka_protocol::messages::DescribeLogDirsRequest;
 use kafka_protocol::messages::IncrementalAlterConfigsRequest;
 use kafka_protocol::messages::ListConfigResourcesRequest;
 use kafka_protocol::messages::ListPartitionReassignmentsRequest;
+use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::alter_configs_request;
 use kafka_protocol::messages::create_acls_request::AclCreation;
 use kafka_protocol::messages::create_partitions_request::CreatePartitionsAssignment;
@@ -515,6 +517,51 @@ async fn every_kind_of_resource_is_described_in_every_version() {
     assert_eq!(code(describe(&bench, 9, "7", None).await), ErrorCode::InvalidRequest.code());
     assert!(describe(&bench, 2, "t", Some(&["no.such"])).await.configs.is_empty());
     assert!(describe(&bench, 2, "t", Some(&[])).await.configs.len() > 20);
+}
+
+#[tokio::test]
+async fn a_resource_named_a_thousand_times_takes_no_more_than_there_is_room_for() {
+    let bench = Bench::new(&[]).await;
+    let resource = DescribeConfigsResource::default()
+        .with_resource_type(4)
+        .with_resource_name(wire::text("1"))
+        .with_configuration_keys(None);
+    let request = DescribeConfigsRequest::default()
+        .with_resources(vec![resource.clone(); 1000])
+        .with_include_synonyms(true)
+        .with_include_documentation(true);
+    // All that answers may take beyond their free part.
+    let mut others = [bench.broker.answer_memory.begin(), bench.broker.answer_memory.begin()];
+    assert!(others.iter_mut().all(|other| other.take(128 << 20)));
+    let mut rest = bench.broker.answer_memory.begin();
+    while rest.take(1 << 20) {}
+    let results = bench.ask(&request, 4).await.results;
+    assert_eq!(results.len(), 1000, "each is answered");
+    let answered = results.iter().filter(|result| result.error_code == 0).count();
+    assert!((1..500).contains(&answered), "{answered}");
+    assert!(results[answered..].iter().all(|result| result.error_code == ErrorCode::InvalidRequest.code()));
+    drop((others, rest));
+    let request = request.with_resources(vec![resource; 40]);
+    let results = bench.ask(&request, 4).await.results;
+    assert!(results.iter().all(|result| result.error_code == 0 && !result.configs.is_empty()));
+}
+
+#[tokio::test]
+async fn clients_cannot_add_internal_topics_to_a_transaction() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 1).await;
+    let topic = |name: &str| {
+        AddPartitionsToTxnTopic::default().with_name(wire::topic_name(name)).with_partitions(vec![0])
+    };
+    for internal in ["__consumer_offsets", "__transaction_state"] {
+        let request = AddPartitionsToTxnRequest::default()
+            .with_v3_and_below_transactional_id(kafka_protocol::messages::TransactionalId(wire::text("id")))
+            .with_v3_and_below_topics(vec![topic(internal), topic("t")]);
+        let results = bench.ask(&request, 3).await.results_by_topic_v3_and_below;
+        let codes = results.iter().map(|one| one.results_by_partition[0].partition_error_code);
+        let expected = [ErrorCode::TopicAuthorizationFailed, ErrorCode::OperationNotAttempted];
+        assert_eq!(codes.collect::<Vec<_>>(), expected.map(ErrorCode::code));
+    }
 }
 
 #[tokio::test]

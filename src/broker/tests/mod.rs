@@ -9,6 +9,7 @@ mod meta;
 mod quotas;
 mod share;
 
+use super::AnswerMemory;
 use super::Broker;
 use super::FetchSessions;
 use super::Telemetry;
@@ -118,6 +119,7 @@ impl Bench {
         let share =
             sharing::Service::new(Arc::clone(&config), publisher.clone(), local.controller().clone(), on);
         let broker = Arc::new(Broker {
+            answer_memory: AnswerMemory::default(),
             quotas,
             telemetry: Telemetry::new(&config.telemetry, registry.clients(), clock.clone()),
             groups: groups::Service::new(&config, publisher.clone(), clock.clone()),

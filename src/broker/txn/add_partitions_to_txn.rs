@@ -10,6 +10,7 @@ use crate::broker::txn::FENCED_FROM;
 use crate::broker::txn::known_code;
 use crate::broker::txn::producer;
 use crate::cluster::Image;
+use crate::cluster::image::is_internal;
 use crate::protocol::Response;
 use crate::protocol::codec;
 use crate::txn::command::Add;
@@ -60,11 +61,16 @@ async fn add(
 ) -> Vec<AddPartitionsToTxnTopicResult> {
     let image = broker.publisher.current();
     let unknown = |topic: &AddPartitionsToTxnTopic, index: i32| !exists(&image, topic, index);
-    let any = request.topics.iter().any(|topic| topic.partitions.iter().any(|index| unknown(topic, *index)));
+    // Clients may not write to internal topics; brokers add for those who may (`KafkaApis.handleAddPartitionsToTxnRequest`).
+    let forbidden = |topic: &AddPartitionsToTxnTopic| version < MANY_FROM && is_internal(&topic.name);
+    let refused = |topic: &AddPartitionsToTxnTopic, index: i32| forbidden(topic) || unknown(topic, index);
+    let any = request.topics.iter().any(|topic| topic.partitions.iter().any(|index| refused(topic, *index)));
     if any {
-        // One that does not exist keeps all of them out.
+        // One that does not exist, or must not be written to, keeps all of them out.
         return results(request, |topic, index| {
-            if unknown(topic, index) {
+            if forbidden(topic) {
+                ErrorCode::TopicAuthorizationFailed
+            } else if unknown(topic, index) {
                 ErrorCode::UnknownTopicOrPartition
             } else {
                 ErrorCode::OperationNotAttempted

@@ -3,6 +3,7 @@
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::wire::text;
 use crate::broker::wire::topic_name;
@@ -21,12 +22,26 @@ use std::sync::Arc;
 /// Answers a DescribeTransactions request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeTransactionsRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.transactional_ids.len())?;
     let mut states = Vec::with_capacity(request.transactional_ids.len());
+    let mut room = broker.answer_memory.begin();
     for id in request.transactional_ids {
-        states.push(describe(broker, id).await);
+        let state = describe(broker, id).await;
+        states.push(if room.take(size(&state)) { state } else { without_room(state) });
     }
     let answer = DescribeTransactionsResponse::default().with_transaction_states(states);
-    Ok(codec::encode(&context.header, &answer)?)
+    Ok(room.tie_to(codec::encode(&context.header, &answer)?))
+}
+
+/// What a transaction takes in an answer, in bytes.
+fn size(state: &TransactionState) -> usize {
+    state.topics.iter().map(|topic| 16 + topic.topic.len() + 4 * topic.partitions.len()).sum()
+}
+
+fn without_room(state: TransactionState) -> TransactionState {
+    TransactionState::default()
+        .with_transactional_id(state.transactional_id)
+        .with_error_code(ErrorCode::InvalidRequest.code())
 }
 
 async fn describe(broker: &Broker, id: TransactionalId) -> TransactionState {

@@ -1,0 +1,125 @@
+//! Memory for answers that are larger than what was asked.
+//!
+//! A request may name the same group, resource or partition again and again, and Kafka answers each of them: a few
+//! kilobytes could ask for gigabytes. What an answer takes beyond its first part is counted, for it and for all answers
+//! together, until it is sent; what finds no room is answered with an error in its place.
+
+use crate::protocol::Part;
+use crate::protocol::Response;
+use bytes::Bytes;
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::Semaphore;
+
+/// What an answer may take without asking, in bytes: others that are large are no reason to refuse a small one.
+const FREE: usize = 1 << 20;
+/// What one answer may take.
+const EACH: usize = 128 << 20;
+/// What all answers beyond their free parts may take together.
+const ALL: usize = 256 << 20;
+/// It is taken in steps of this size.
+const STEP: usize = 64 << 10;
+
+/// The memory that answers share. Clones share it, too.
+#[derive(Clone, Debug)]
+pub struct AnswerMemory {
+    left: Arc<Semaphore>,
+}
+
+impl Default for AnswerMemory {
+    fn default() -> AnswerMemory {
+        AnswerMemory { left: Arc::new(Semaphore::new(ALL)) }
+    }
+}
+
+impl AnswerMemory {
+    /// The memory of one answer.
+    pub(crate) fn begin(&self) -> Room {
+        Room { memory: self.clone(), used: 0, held: None, full: false }
+    }
+}
+
+/// What one answer takes; given back with it.
+#[derive(Debug)]
+pub(crate) struct Room {
+    memory: AnswerMemory,
+    used: usize,
+    held: Option<OwnedSemaphorePermit>,
+    /// Something found no room: what comes after it finds none either.
+    full: bool,
+}
+
+impl Room {
+    /// Takes room for a piece of this many bytes; whether there was.
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
+        let used = self.used.saturating_add(bytes);
+        self.full = self.full || used > EACH || !self.hold(used.saturating_sub(FREE));
+        if !self.full {
+            self.used = used;
+        }
+        !self.full
+    }
+
+    fn hold(&mut self, bytes: usize) -> bool {
+        let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if bytes <= held {
+            return true;
+        }
+        let more = u32::try_from((bytes - held).max(STEP)).unwrap_or(u32::MAX);
+        let Ok(more) = Arc::clone(&self.memory.left).try_acquire_many_owned(more) else { return false };
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        true
+    }
+
+    /// Ties the room to the answer: it is given back when the answer's bytes are.
+    pub(crate) fn tie_to(self, mut response: Response) -> Response {
+        if let (Some(held), Some(Part::Bytes(first))) = (self.held, response.parts.first_mut()) {
+            let bytes = std::mem::take(first);
+            *first = Bytes::from_owner(Tied { bytes, _held: held });
+        }
+        response
+    }
+}
+
+struct Tied {
+    bytes: Bytes,
+    _held: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Tied {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn response() -> Response {
+        Response { parts: vec![Part::Bytes(Bytes::from_static(b"answer"))], throttle_at: None }
+    }
+
+    #[test]
+    fn answers_share_what_they_take_until_they_are_gone() {
+        let memory = AnswerMemory::default();
+        let mut first = memory.begin();
+        assert!(first.take(FREE + EACH / 2));
+        assert!(!first.take(EACH), "one answer takes only so much");
+        assert!(!first.take(1), "what comes after what found no room finds none");
+        let first = first.tie_to(response());
+        let mut second = memory.begin();
+        assert!(second.take(EACH));
+        let mut third = memory.begin();
+        assert!(!third.take(EACH), "all together take only so much");
+        assert!(memory.begin().take(FREE), "a small one asks nobody");
+        drop(first);
+        let mut third = memory.begin();
+        assert!(third.take(EACH));
+        drop((second, third));
+        assert_eq!(memory.left.available_permits(), ALL);
+    }
+}
