@@ -23,8 +23,9 @@ dot, `__` an underscore and `___` a dash, so `KAFKA_LOG_DIRS` is `log.dirs`. `CL
 An unknown name is ignored with a warning that names the nearest known one. A value that cannot work stops the start
 with one line. Settings marked *no effect yet* are accepted, kept and shown, and change nothing.
 
-The column *change* says when a change counts: `read-only` at the next start, `per-broker` at once for one broker,
-`cluster-wide` at once for one broker or all.
+The column *change* says how a setting is changed, with Apache Kafka's words: `read-only` in the file, for the next start;
+`per-broker` also while the broker runs, for one broker; `cluster-wide` also for all brokers. A change while the broker
+runs counts at once, except where the text says that it counts at the next start.
 ";
 
 /// The whole page.

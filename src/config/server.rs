@@ -14,6 +14,7 @@ use crate::config::topic::TopicConfig;
 use crate::config::values::Values;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// When a write with acks=all is on stable storage before it is answered (`log.flush.acks`).
@@ -310,6 +311,7 @@ impl ServerConfig {
         check_roles(&values, node_id)?;
         check_cleaner(&values)?;
         let log = TopicConfig::from_broker(&values)?;
+        check_retention(&log)?;
         Ok(ServerConfig {
             node_id,
             cluster_id: values.text("cluster.id"),
@@ -323,7 +325,7 @@ impl ServerConfig {
             offsets: offsets_settings(&values)?,
             transactions: transaction_settings(&values),
             network: network_settings(&values)?,
-            storage: storage_settings(&values, node_id),
+            storage: storage_settings(&values, node_id)?,
             metadata: metadata_settings(&values),
             admin: admin_settings(&values)?,
             quotas: quota_settings(&values),
@@ -475,6 +477,15 @@ fn check_cleaner(values: &Values) -> Result<(), Invalid> {
     Ok(())
 }
 
+/// Kafka's rule for the broker's own setting (`KafkaConfig.validateValues`); a topic's may be 0.
+fn check_retention(log: &TopicConfig) -> Result<(), Invalid> {
+    if log.retention_ms == 0 {
+        let message = "log.retention.ms must be unlimited (-1) or, greater than or equal to 1";
+        return Err(Invalid::sentence("log.retention.ms", "0", message));
+    }
+    Ok(())
+}
+
 fn topic_settings(values: &Values) -> TopicSettings {
     TopicSettings {
         num_partitions: values.int("num.partitions"),
@@ -596,17 +607,23 @@ fn connection_overrides(values: &Values) -> Result<BTreeMap<String, i32>, Invali
     Ok(overrides)
 }
 
-fn storage_settings(values: &Values, node_id: BrokerId) -> StorageSettings {
+fn storage_settings(values: &Values, node_id: BrokerId) -> Result<StorageSettings, Invalid> {
     let mut log_dirs: Vec<PathBuf> = values.list("log.dirs").iter().map(PathBuf::from).collect();
     if log_dirs.is_empty() {
         log_dirs = values.list("log.dir").iter().map(PathBuf::from).collect();
+    }
+    let twice = |(at, path): (usize, &PathBuf)| log_dirs.iter().take(at).any(|other| is_same(other, path));
+    if log_dirs.iter().enumerate().any(twice) {
+        let value = log_dirs.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+        let message = format!("Duplicate log directory found: {value}");
+        return Err(Invalid::sentence("log.dirs", &value, message));
     }
     let metadata_log_dir = values
         .text("metadata.log.dir")
         .map(PathBuf::from)
         .or_else(|| log_dirs.first().cloned())
         .expect("log.dir has a default and refuses an empty list");
-    StorageSettings {
+    Ok(StorageSettings {
         node_id,
         cluster_id: values.text("cluster.id"),
         log_dirs,
@@ -636,7 +653,13 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> StorageSettings {
             io_max_bytes_per_second: values.double("log.cleaner.io.max.bytes.per.second"),
             backoff_ms: values.long("log.cleaner.backoff.ms"),
         },
-    }
+    })
+}
+
+/// Whether two paths name one place; links are not followed.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute(one) == absolute(other)
 }
 
 fn admin_settings(values: &Values) -> Result<AdminSettings, Invalid> {
@@ -758,6 +781,10 @@ mod tests {
             "at least 1MB per cleaner thread",
         );
         check(&[("node.id", "2"), ("broker.id", "3")], "same value");
+        for key in ["log.retention.hours", "log.retention.minutes", "log.retention.ms"] {
+            check(&[(key, "0")], "must be unlimited (-1) or, greater than or equal to 1");
+        }
+        check(&[("log.dirs", "a,b,./a/")], "Duplicate log directory found");
         check(&[("controller.quorum.voters", "1@a:1,2@b:1")], "one node");
         check(&[("controller.quorum.voters", "2@a:1")], "must be included in the set of voters");
         check(&[("num.partitions", "0")], "Value must be at least 1");

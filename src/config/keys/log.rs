@@ -118,8 +118,8 @@ pub(super) const KEYS: &[Definition] = &[
         .used()
         .doc("Default of a topic's `cleanup.policy`."),
     Definition::new(Kind::List, "log.dir", Some("./dohle-data")).range(Range::NotEmpty).used().doc(
-        "The folder for data, used where `log.dirs` is not set. Apache Kafka's default is /tmp/kafka- \
-         logs.",
+        "The folder for data, used where `log.dirs` is not set. Apache Kafka's default is \
+         /tmp/kafka-logs.",
     ),
     Definition::new(Kind::Long, "log.dir.failure.timeout.ms", Some("30000"))
         .at_least(1)

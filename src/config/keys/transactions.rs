@@ -29,7 +29,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Upkeep of waiting Produce requests; nothing to tune here."),
     Definition::new(Kind::Int, "transaction.abort.timed.out.transaction.cleanup.interval.ms", Some("10000"))
         .at_least(1)
-        .doc("No effect: a transaction is aborted when its time is up, not at the next look."),
+        .doc("A transaction is aborted when its time is up, not at the next look."),
     Definition::new(Kind::Int, "transaction.max.timeout.ms", Some("900000"))
         .at_least(1)
         .used()
