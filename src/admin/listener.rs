@@ -2,13 +2,13 @@
 
 use crate::admin::CONNECTIONS_MAX;
 use crate::admin::Error;
-use crate::admin::PATIENCE;
 use crate::config::AdminSettings;
 use crate::config::HostPort;
 use crate::io::Clock;
 use crate::io::net;
 use crate::io::net::Guarded;
 use crate::io::net::Listener;
+use crate::io::net::Patience;
 use crate::io::net::SocketOptions;
 use std::io;
 use std::net::SocketAddr;
@@ -38,6 +38,7 @@ pub(super) struct Taken {
 pub(super) struct Limited {
     bound: Bound,
     room: Arc<Semaphore>,
+    patience: Patience,
     clock: Clock,
 }
 
@@ -91,8 +92,8 @@ impl Bound {
     }
 
     /// Accepts only as many connections at a time as there is room for.
-    pub(super) fn limited(self, room: Arc<Semaphore>, clock: Clock) -> Limited {
-        Limited { bound: self, room, clock }
+    pub(super) fn limited(self, room: Arc<Semaphore>, patience: Patience, clock: Clock) -> Limited {
+        Limited { bound: self, room, patience, clock }
     }
 }
 
@@ -104,7 +105,7 @@ impl axum::serve::Listener for Limited {
         let permit = Arc::clone(&self.room).acquire_owned().await.expect("the room is never closed");
         loop {
             match self.bound.listener.accept().await {
-                Ok((stream, peer)) => return (stream.guarded(permit, PATIENCE), peer),
+                Ok((stream, peer)) => return (stream.guarded(permit, self.patience), peer),
                 Err(error) => {
                     debug!(%error, "connection not accepted");
                     self.clock.sleep(ACCEPT_PAUSE).await;

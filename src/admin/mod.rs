@@ -19,6 +19,7 @@ pub use observe::Rooms;
 use crate::config::AdminSettings;
 use crate::io::Clock;
 use crate::io::Shutdown;
+use crate::io::net::Patience;
 use crate::io::task;
 use crate::io::task::Task;
 use crate::metrics;
@@ -33,9 +34,9 @@ use tokio::sync::Semaphore;
 use tracing::warn;
 
 /// Connections at a time, over all addresses; more wait.
-const CONNECTIONS_MAX: usize = 32;
-/// A connection on which nothing comes for this long is closed.
-const PATIENCE: Duration = Duration::from_secs(300);
+const CONNECTIONS_MAX: usize = 256;
+/// Who keeps others waiting longer is closed.
+const PATIENCE: Patience = Patience { request: Duration::from_secs(10), idle: Duration::from_secs(75) };
 /// How long an answer may hold up the end.
 const END: Duration = Duration::from_millis(250);
 
@@ -64,13 +65,22 @@ impl Admin {
         metrics: metrics::Registry,
         clock: Clock,
     ) -> Result<Admin, Error> {
+        Admin::start_with(settings, metrics, clock, PATIENCE).await
+    }
+
+    async fn start_with(
+        settings: &AdminSettings,
+        metrics: metrics::Registry,
+        clock: Clock,
+        patience: Patience,
+    ) -> Result<Admin, Error> {
         let (bound, taken) = listener::bind(settings).await?;
         let pages = Arc::new(Pages::new(metrics, clock.clone(), settings.partitions_max));
         let shutdown = Shutdown::new();
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         let addresses = bound.iter().map(Bound::address).collect();
         let serve = |bound: Bound| {
-            let listener = bound.limited(Arc::clone(&room), clock.clone());
+            let listener = bound.limited(Arc::clone(&room), patience, clock.clone());
             let ending = shutdown.clone();
             let served = axum::serve(listener, pages::router(Arc::clone(&pages)))
                 .with_graceful_shutdown(async move { ending.triggered().await });

@@ -8,11 +8,13 @@ use crate::config::AdminSettings;
 use crate::config::HostPort;
 use crate::io::Clock;
 use crate::io::net::After;
+use crate::io::net::Patience;
 use crate::io::net::Stream;
 use crate::metrics::Registry;
 use bytes::Bytes;
 use bytes::BytesMut;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 fn settings(address: &str, chosen: bool) -> AdminSettings {
     AdminSettings { listeners: vec![HostPort::parse(address).unwrap()], chosen, partitions_max: 10 }
@@ -90,5 +92,27 @@ async fn connections_beyond_the_limit_wait_for_others_to_end() {
     ask(&mut late, "/live").await;
     silent.pop();
     assert!(answer(&mut late).await.contains("live"), "its turn came when another one ended");
+    admin.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_request_that_does_not_end_gives_its_place_to_others() {
+    let patience = Patience { request: Duration::from_millis(200), idle: Duration::from_secs(600) };
+    let settings = settings("127.0.0.1:0", true);
+    let admin = Admin::start_with(&settings, Registry::new(), Clock::system(), patience).await.unwrap();
+    let address = admin.addresses()[0];
+    let mut slow = Stream::connect(address).await.unwrap();
+    // One byte after the other, for ever: it is not how often bytes come that counts.
+    let dripping = tokio::spawn(async move {
+        while slow.write_all(&[Bytes::from_static(b"G")], After::Flush).await.is_ok() {
+            tokio::task::yield_now().await;
+        }
+    });
+    let mut silent = Vec::new();
+    for _ in 0..CONNECTIONS_MAX {
+        silent.push(Stream::connect(address).await.unwrap());
+    }
+    assert_eq!(get(address, "/live").await.0, 200, "the places of those who bring nothing are free again");
+    dripping.await.unwrap();
     admin.stop().await;
 }

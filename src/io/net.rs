@@ -263,26 +263,56 @@ fn receive(
     outcome.map_ok(|()| received)
 }
 
-/// A connection for those who read and write through tokio's own traits, and count how many there are: it holds a
-/// permit, and looks as if the peer had closed it when nothing comes for too long.
+/// A connection for those who read and write through tokio's own traits, ask and are answered in turn, and count how
+/// many there are: it holds a permit, and looks as if the peer had closed it when it keeps others waiting.
 #[derive(Debug)]
 pub struct Guarded {
     stream: TcpStream,
-    patience: Duration,
+    patience: Patience,
+    phase: Phase,
     alarm: Pin<Box<tokio::time::Sleep>>,
     #[expect(dead_code, reason = "held for its drop")]
     permit: OwnedSemaphorePermit,
 }
 
+/// How long the peer of a [`Guarded`] may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For a whole request from its first byte on, for its first request, and for taking some of an answer.
+    pub request: Duration,
+    /// Between an answer and the next request.
+    pub idle: Duration,
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// The rest of a request; however slowly it comes, it has to end.
+    Request,
+    /// Room for more of an answer.
+    Answer,
+    /// The next request.
+    Idle,
+}
+
 impl Stream {
     /// Guards the stream; see [`Guarded`].
     #[allow(clippy::disallowed_methods, reason = "the time of a socket, in the room that has it")]
-    pub fn guarded(self, permit: OwnedSemaphorePermit, patience: Duration) -> Guarded {
+    pub fn guarded(self, permit: OwnedSemaphorePermit, patience: Patience) -> Guarded {
         match self {
             Stream::Tcp(stream) => {
-                Guarded { stream, patience, alarm: Box::pin(tokio::time::sleep(patience)), permit }
+                let alarm = Box::pin(tokio::time::sleep(patience.request));
+                Guarded { stream, patience, phase: Phase::Request, alarm, permit }
             }
         }
+    }
+}
+
+impl Guarded {
+    fn begin(&mut self, phase: Phase) {
+        let patience = if phase == Phase::Idle { self.patience.idle } else { self.patience.request };
+        self.alarm.as_mut().reset(tokio::time::Instant::now() + patience);
+        self.phase = phase;
     }
 }
 
@@ -294,8 +324,9 @@ impl AsyncRead for Guarded {
     ) -> Poll<io::Result<()>> {
         let guarded = self.get_mut();
         if let Poll::Ready(outcome) = Pin::new(&mut guarded.stream).poll_read(context, buffer) {
-            let next = tokio::time::Instant::now() + guarded.patience;
-            guarded.alarm.as_mut().reset(next);
+            if guarded.phase == Phase::Idle {
+                guarded.begin(Phase::Request);
+            }
             return Poll::Ready(outcome);
         }
         guarded.alarm.as_mut().poll(context).map(Ok)
@@ -304,7 +335,15 @@ impl AsyncRead for Guarded {
 
 impl AsyncWrite for Guarded {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+        let guarded = self.get_mut();
+        if let Poll::Ready(outcome) = Pin::new(&mut guarded.stream).poll_write(context, bytes) {
+            guarded.begin(Phase::Idle);
+            return Poll::Ready(outcome);
+        }
+        if guarded.phase != Phase::Answer {
+            guarded.begin(Phase::Answer);
+        }
+        guarded.alarm.as_mut().poll(context).map(|()| Err(io::ErrorKind::TimedOut.into()))
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -84,6 +84,17 @@ enum End {
     Shutdown,
 }
 
+impl End {
+    /// Whether nobody needs to hear of it.
+    fn is_quiet(&self) -> bool {
+        match self {
+            End::Peer | End::Idle | End::Shutdown => true,
+            End::Unsent(error) => error.kind() != io::ErrorKind::UnexpectedEof,
+            End::Stalled | End::Hoarded | End::Invalid(_) | End::Refused(_) => false,
+        }
+    }
+}
+
 enum Event {
     Ending,
     Ready(Ready),
@@ -341,35 +352,41 @@ impl<H: Handler> Life<H> {
         None
     }
 
-    /// One line, at the level the end deserves, and its counter.
+    /// One line, at the level the end deserves while there are not too many, and its counter.
     fn note(&self, end: &End) {
         let (peer, listener) = (self.connection.peer, &self.connection.listener);
         let metrics = &self.metrics;
         match end {
-            End::Peer => debug!(%peer, %listener, "connection ended by the peer"),
-            End::Idle => {
-                metrics.closed_idle.inc();
-                debug!(%peer, %listener, "closed idle connection");
-            }
-            End::Stalled => {
-                metrics.closed_invalid.inc();
-                info!(%peer, %listener, "closed connection whose request did not get on");
-            }
+            End::Idle => metrics.closed_idle.inc(),
+            End::Stalled | End::Hoarded | End::Invalid(_) => metrics.closed_invalid.inc(),
+            End::Peer | End::Refused(_) | End::Unsent(_) | End::Shutdown => {}
+        }
+        if end.is_quiet() || !self.may_tell() {
+            debug!(%peer, %listener, ?end, "connection ended");
+            return;
+        }
+        match end {
+            End::Stalled => info!(%peer, %listener, "closed connection whose request did not get on"),
             End::Hoarded => {
-                metrics.closed_invalid.inc();
                 info!(%peer, %listener, "closed connection whose request came too slowly while others waited for memory");
             }
             End::Invalid(reason) => {
-                metrics.closed_invalid.inc();
                 warn!(%peer, %listener, reason, "closed connection that does not speak the Kafka protocol");
             }
             End::Refused(reason) => info!(%peer, %listener, %reason, "closed connection"),
-            End::Unsent(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
+            End::Unsent(error) => {
                 info!(%peer, %listener, %error, "closed connection in the middle of an answer");
             }
-            End::Unsent(error) => debug!(%peer, %listener, %error, "answer not sent"),
-            End::Shutdown => debug!(%peer, %listener, "closed connection, the broker ends"),
+            End::Peer | End::Idle | End::Shutdown => {}
         }
+    }
+
+    fn may_tell(&self) -> bool {
+        let asked = self.service.lines.ask(self.service.clock.now());
+        if let Some(left_out @ 1..) = asked {
+            info!(left_out, "lines about closed connections were left out");
+        }
+        asked.is_some()
     }
 
     /// Says that nothing more comes and waits a little for the peer to do the same: closing at once, with bytes

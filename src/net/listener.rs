@@ -19,6 +19,7 @@ use crate::net::budget::Budget;
 use crate::net::connection::Life;
 use crate::net::limits::Limits;
 use crate::net::limits::Pace;
+use crate::net::lines::Lines;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -53,6 +54,8 @@ pub struct Service<H> {
     pub(super) patience: Duration,
     pub(super) limits: Limits,
     accepted_per_second: AtomicI32,
+    pub(super) lines: Lines,
+    accepted_per_second: i32,
 }
 
 /// A listener that holds its address; nothing is accepted yet.
@@ -139,6 +142,7 @@ impl<H: Handler> Service<H> {
         let idle_max = u64::try_from(settings.connections_max_idle_ms).map_or(NEVER, Duration::from_millis);
         Arc::new(Service {
             handler,
+            lines: Lines::new(clock.now()),
             clock,
             shutdown,
             limits: Limits::new(settings).await,

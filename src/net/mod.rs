@@ -9,6 +9,7 @@
 mod budget;
 mod connection;
 mod limits;
+mod lines;
 mod listener;
 mod pending;
 mod reader;
