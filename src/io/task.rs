@@ -235,6 +235,11 @@ pub async fn try_run_blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send
     value_or_panic(tokio::task::spawn_blocking(call).await)
 }
 
+/// Lets others have their turn, in the middle of long work on a worker.
+pub async fn yield_now() {
+    tokio::task::yield_now().await;
+}
+
 /// As [`try_run_blocking`], for callers that have no answer to a runtime that ends: waits for ever then, which ends
 /// with the runtime.
 pub async fn run_blocking<T: Send + 'static>(call: impl FnOnce() -> T + Send + 'static) -> T {

@@ -8,6 +8,7 @@ use crate::broker::context::Context;
 use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::wire;
+use crate::io::task;
 use crate::protocol::Response;
 use crate::protocol::codec;
 use crate::share::Key;
@@ -52,7 +53,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         let mut coordinators = Vec::with_capacity(request.coordinator_keys.len());
         for (done, key) in request.coordinator_keys.into_iter().enumerate() {
             if done % TURN == TURN - 1 {
-                tokio::task::yield_now().await;
+                task::yield_now().await;
             }
             let found = find(broker, context, request.key_type, &key).await;
             coordinators.push(coordinator(key, found));

@@ -1,8 +1,8 @@
 //! Faults planted around the machine: each changes what goes in or comes out, as a fault of the code would.
 
-use super::super::*;
 use crate::txn::machine::Change;
 use crate::txn::record::Record;
+use crate::txn::tests::*;
 
 /// A planted fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
