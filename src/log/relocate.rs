@@ -93,7 +93,7 @@ impl Dirs {
         let inner = &self.inner;
         let log = self.log(partition).ok_or(Error::Closed)?;
         let target = inner.homes.iter().find(|home| home.directory.id == target).ok_or(Error::NoDirectory)?;
-        target.directory.check()?;
+        target.directory.check_in_place()?;
         let folder = target.directory.path.join(layout::future_folder_name(partition));
         durable::create_dir(&inner.disk, &folder).map_err(|error| Error::io(&folder, error))?;
         let relocation = Arc::new(Relocation {
