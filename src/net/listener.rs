@@ -53,9 +53,8 @@ pub struct Service<H> {
     pub(super) idle_max: Duration,
     pub(super) patience: Duration,
     pub(super) limits: Limits,
-    accepted_per_second: AtomicI32,
     pub(super) lines: Lines,
-    accepted_per_second: i32,
+    accepted_per_second: AtomicI32,
 }
 
 /// A listener that holds its address; nothing is accepted yet.

@@ -23,7 +23,6 @@ use kafka_protocol::messages::describe_configs_response::DescribeConfigsResource
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResult;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsSynonym;
 use kafka_protocol::protocol::StrBytes;
-use tracing::level_filters::LevelFilter;
 
 /// From this version on answers carry types and documentation (KIP-569).
 const WITH_TYPES: i16 = 3;
