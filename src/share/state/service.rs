@@ -223,6 +223,7 @@ impl Service {
 fn topic(config: &ServerConfig) -> InternalTopic {
     let text = |name: &str| config.get(name).unwrap_or_default();
     InternalTopic {
+        told: Arc::default(),
         name: TOPIC,
         partitions: number::<i32>(config, "share.coordinator.state.topic.num.partitions").max(1),
         replication_factor: number(config, "share.coordinator.state.topic.replication.factor"),
