@@ -10,6 +10,7 @@ use crate::io::Clock;
 use crate::io::net::After;
 use crate::io::net::Patience;
 use crate::io::net::Stream;
+use crate::io::task;
 use crate::metrics::Registry;
 use bytes::Bytes;
 use bytes::BytesMut;
@@ -103,9 +104,9 @@ async fn a_request_that_does_not_end_gives_its_place_to_others() {
     let address = admin.addresses()[0];
     let mut slow = Stream::connect(address).await.unwrap();
     // One byte after the other, for ever: it is not how often bytes come that counts.
-    let dripping = tokio::spawn(async move {
+    let dripping = task::spawn("drip", async move {
         while slow.write_all(&[Bytes::from_static(b"G")], After::Flush).await.is_ok() {
-            tokio::task::yield_now().await;
+            task::yield_now().await;
         }
     });
     let mut silent = Vec::new();
@@ -113,6 +114,6 @@ async fn a_request_that_does_not_end_gives_its_place_to_others() {
         silent.push(Stream::connect(address).await.unwrap());
     }
     assert_eq!(get(address, "/live").await.0, 200, "the places of those who bring nothing are free again");
-    dripping.await.unwrap();
+    dripping.join().await;
     admin.stop().await;
 }

@@ -5,6 +5,7 @@ use crate::io::disk::Open;
 use crate::io::sim::Fault;
 use crate::io::sim::SimClock;
 use crate::io::sim::SimDisk;
+use crate::io::task;
 use crate::log::layout;
 use std::collections::BTreeSet;
 
@@ -70,17 +71,17 @@ async fn a_broker_cannot_go_on_without_its_metadata_log_or_without_any_directory
         let dirs = bench.open();
         assert_eq!(dirs.why_unusable(), None);
         let waiting = dirs.clone();
-        let waiting = tokio::spawn(async move { waiting.unusable().await });
+        let waiting = task::spawn("waiting", async move { waiting.unusable().await });
         dirs.fail(failing);
         let reason = dirs.why_unusable();
         assert_eq!(reason.is_some(), told.is_some(), "{reason:?}");
         if let Some(told) = told {
-            let reason = waiting.await.unwrap();
+            let reason = waiting.join().await.unwrap();
             assert!(reason.contains(told) && reason.contains("pulled out"), "{reason}");
         } else {
             dirs.fail(0);
             assert!(dirs.why_unusable().is_some());
-            waiting.await.unwrap();
+            waiting.join().await.unwrap();
         }
         dirs.close(-1);
     }
