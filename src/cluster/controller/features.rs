@@ -92,13 +92,6 @@ impl Upgrade {
 /// (`MetadataVersion.didMetadataChange`).
 const METADATA_CHANGED: [i16; 11] = [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33];
 
-/// Kafka's names of the levels of `metadata.version`, from the lowest on.
-const METADATA_NAMES: [&str; 27] = [
-    "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1", "3.5-IV2", "3.6-IV0", "3.6-IV1", "3.6-IV2", "3.7-IV0",
-    "3.7-IV1", "3.7-IV2", "3.7-IV3", "3.7-IV4", "3.8-IV0", "3.9-IV0", "4.0-IV0", "4.0-IV1", "4.0-IV2",
-    "4.0-IV3", "4.1-IV0", "4.1-IV1", "4.2-IV0", "4.2-IV1", "4.3-IV0", "4.4-IV0", "4.4-IV1", "4.4-IV2",
-];
-
 /// Changes the levels of features, all or none (`FeatureControlManager` of Kafka).
 ///
 /// # Errors
@@ -178,15 +171,8 @@ fn check_metadata_downgrade(from: i16, to: i16, upgrade: Upgrade) -> Result<(), 
     } else {
         "Refusing to perform the requested downgrade because it might delete metadata information."
     };
-    let message =
-        format!("Unsupported metadata.version downgrade from {} to {}. {why}", named(from), named(to));
+    let message = format!("Unsupported metadata.version downgrade from {from} to {to}. {why}");
     Err(Refusal::new(ErrorCode::InvalidUpdateVersion, message))
-}
-
-fn named(level: i16) -> String {
-    let place = usize::try_from(level - METADATA_VERSION_MINIMUM).ok();
-    let name = place.and_then(|place| METADATA_NAMES.get(place));
-    name.map_or_else(|| level.to_string(), |name| (*name).to_owned())
 }
 
 #[cfg(test)]
@@ -236,7 +222,7 @@ mod tests {
             decide(&image, TRANSACTION_VERSION, 1, 1).unwrap_err().contains("Can't downgrade the version")
         );
         assert_eq!(decide(&image, TRANSACTION_VERSION, 1, 2), Ok(1));
-        let lossy = "Unsupported metadata.version downgrade from 4.4-IV2 to 4.4-IV1. Refusing to perform the \
+        let lossy = "Unsupported metadata.version downgrade from 33 to 32. Refusing to perform the \
                      requested downgrade because it might delete metadata information.";
         check(METADATA_VERSION, 32, 2, lossy);
         assert!(decide(&image, METADATA_VERSION, 32, 3).unwrap_err().contains("Unsafe metadata downgrade"));
