@@ -3,6 +3,7 @@
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::consumer_group_heartbeat::is_on;
 use crate::broker::group::describe_groups::ALL_OPERATIONS;
@@ -25,7 +26,10 @@ use kafka_protocol::messages::consumer_group_describe_response::Assignment;
 use kafka_protocol::messages::consumer_group_describe_response::DescribedGroup;
 use kafka_protocol::messages::consumer_group_describe_response::Member;
 use kafka_protocol::messages::consumer_group_describe_response::TopicPartitions;
+use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The first version that tells what a member speaks (KIP-1099).
@@ -36,27 +40,43 @@ const UNKNOWN: i8 = -1;
 /// Answers a ConsumerGroupDescribe request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: ConsumerGroupDescribeRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.group_ids.len())?;
     let ids: Vec<Arc<str>> = request.group_ids.iter().map(|id| text(id)).collect();
+    // One that is named more than once is answered as often, as in Kafka, but looked up once.
+    let once: Vec<Arc<str>> = ids.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     let shown = match is_on(broker) {
-        true => broker.groups.describe_consumer(&ids).await,
-        false => ids.iter().map(|_| Err(Fault::new(ErrorCode::UnsupportedVersion, ""))).collect(),
+        true => broker.groups.describe_consumer(&once).await,
+        false => once.iter().map(|_| Err(Fault::new(ErrorCode::UnsupportedVersion, ""))).collect(),
     };
-    let groups = ids.iter().zip(shown).map(|(id, shown)| {
-        let group = DescribedGroup::default().with_group_id(GroupId(wire(id)));
-        match shown {
-            _ if id.is_empty() => group.with_error_code(ErrorCode::InvalidGroupId.code()),
-            Err(fault) => {
-                let message = Some(fault.message.as_str()).filter(|message| !message.is_empty());
-                group.with_error_code(fault.code.code()).with_error_message(some_text(message))
-            }
-            Ok(shown) if request.include_authorized_operations => {
-                described(context.version(), group, shown).with_authorized_operations(ALL_OPERATIONS)
-            }
-            Ok(shown) => described(context.version(), group, shown),
+    let shown: HashMap<Arc<str>, Result<Described, Fault>> = once.into_iter().zip(shown).collect();
+    let mut room = broker.answer_memory.begin();
+    let groups = ids.iter().map(|id| {
+        let unknown = || Err(Fault::new(ErrorCode::UnknownServerError, ""));
+        let shown = shown.get(id).cloned().unwrap_or_else(unknown);
+        let group = group(context.version(), id, shown, request.include_authorized_operations);
+        if room.take(group.compute_size(context.version()).unwrap_or(usize::MAX)) {
+            return group;
         }
+        let refused = DescribedGroup::default().with_group_id(GroupId(wire(id)));
+        refused.with_error_code(ErrorCode::InvalidRequest.code())
     });
     let response = ConsumerGroupDescribeResponse::default().with_groups(groups.collect());
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
+}
+
+fn group(version: i16, id: &str, shown: Result<Described, Fault>, operations: bool) -> DescribedGroup {
+    let group = DescribedGroup::default().with_group_id(GroupId(wire(id)));
+    match shown {
+        _ if id.is_empty() => group.with_error_code(ErrorCode::InvalidGroupId.code()),
+        Err(fault) => {
+            let message = Some(fault.message.as_str()).filter(|message| !message.is_empty());
+            group.with_error_code(fault.code.code()).with_error_message(some_text(message))
+        }
+        Ok(shown) if operations => {
+            described(version, group, shown).with_authorized_operations(ALL_OPERATIONS)
+        }
+        Ok(shown) => described(version, group, shown),
+    }
 }
 
 fn described(version: i16, group: DescribedGroup, shown: Described) -> DescribedGroup {
