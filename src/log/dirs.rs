@@ -865,7 +865,7 @@ impl Inner {
     }
 }
 
-const METADATA_TOPIC: &str = "__cluster_metadata";
+pub(crate) const METADATA_TOPIC: &str = "__cluster_metadata";
 
 impl Home {
     fn has_unopened(&self, partition: &TopicPartition) -> bool {

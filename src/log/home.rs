@@ -14,6 +14,7 @@ use crate::log::checkpoints;
 use crate::log::directory::Directory;
 use crate::log::directory::Services;
 use crate::log::directory::Trash;
+use crate::log::dirs::METADATA_TOPIC;
 use crate::log::error::Error;
 use crate::log::layout;
 use crate::log::layout::Folder;
@@ -193,9 +194,12 @@ impl Home {
         unopened.log_starts = self.read_offsets(layout::LOG_STARTS)?;
         unopened.high_watermarks = self.read_offsets(layout::HIGH_WATERMARKS)?;
         let Unopened { found, recovery_points, log_starts, high_watermarks, .. } = &mut *unopened;
-        for offsets in [recovery_points, log_starts, high_watermarks] {
+        for offsets in [log_starts, high_watermarks] {
             offsets.retain(|partition, _| found.contains_key(partition));
         }
+        // What was promised of the metadata log is not forgotten with its folder.
+        let kept = |partition: &TopicPartition| found.contains_key(partition) || is_metadata(partition);
+        recovery_points.retain(|partition, _| kept(partition));
         Ok(())
     }
 
@@ -316,7 +320,9 @@ impl Home {
             }
             let mut unopened = self.unopened.lock();
             if let Ok(recovered) = &recovered {
-                unopened.recovery_points.insert(partition.clone(), recovered.end);
+                let promised = unopened.promised.get(&partition).filter(|_| is_metadata(&partition)).copied();
+                let end = recovered.end.max(promised.unwrap_or(Offset::ZERO));
+                unopened.recovery_points.insert(partition.clone(), end);
             }
             unopened.recovered.insert(partition, recovered);
             if left > 0 && left % 1000 == 0 {
@@ -383,6 +389,10 @@ impl Home {
             offsets
         })
     }
+}
+
+fn is_metadata(partition: &TopicPartition) -> bool {
+    &*partition.topic == METADATA_TOPIC
 }
 
 /// Closes logs until none waits.
