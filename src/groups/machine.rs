@@ -355,18 +355,20 @@ impl Groups {
 
     /// A fact about a consumer group, which begins with its first and replaces a group of another kind.
     fn apply_consumer(&mut self, record: &consumer::record::Record) {
-        let mut group = match self.groups.remove(&record.group) {
-            Some(Kind::Consumer(group)) => group,
+        let (mut group, before) = match self.groups.remove(&record.group) {
+            Some(Kind::Consumer(group)) => {
+                let before = group.bytes();
+                (group, before)
+            }
             other if record.deletes() => {
                 self.groups.extend(other.map(|kind| (record.group.clone(), kind)));
                 return;
             }
             other => {
-                self.share.change(other.map_or(0, |kind| kind.bytes()), 0);
-                Arc::new(consumer::group::Group::new(record.group.clone()))
+                let before = other.map_or(0, |kind| kind.bytes());
+                (Arc::new(consumer::group::Group::new(record.group.clone())), before)
             }
         };
-        let before = group.bytes();
         let stays = Arc::make_mut(&mut group).apply(record);
         let after = if stays { group.bytes() } else { 0 };
         self.share.change(before, after);

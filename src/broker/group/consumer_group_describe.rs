@@ -98,7 +98,7 @@ fn member(version: i16, member: DescribedMember) -> Member {
         .with_client_id(wire(&member.client_id))
         .with_client_host(wire(&member.client_host))
         .with_subscribed_topic_names(member.topics.iter().map(|topic| topic_name(topic)).collect())
-        .with_subscribed_topic_regex(optional_wire(member.pattern.as_ref()))
+        .with_subscribed_topic_regex(Some(wire(member.pattern.as_deref().unwrap_or(""))))
         .with_assignment(assignment(member.assigned))
         .with_target_assignment(assignment(member.target))
         .with_member_type(member_type)

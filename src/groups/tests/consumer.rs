@@ -389,13 +389,18 @@ fn empty_groups_change_their_kind() {
 
 #[test]
 fn memory_for_members_is_bounded() {
-    let mut trial = Trial::new(Settings { memory: Memory::new(3_000), ..settings() });
+    let memory = Memory::new(3_000);
+    let mut trial = Trial::new(Settings { memory: memory.clone(), ..settings() });
     trial.topics(&[("t", 1)]);
     trial.beat(join848("a", &["t"])).unwrap();
     let many: Vec<String> = (0..100).map(|number| format!("topic-{number}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert_eq!(trial.beat(join848("b", &many)).unwrap_err().code, ErrorCode::CoordinatorNotAvailable);
     assert_eq!(trial.beat(alive("a", 2)).unwrap().epoch, 2);
+    trial.beat(alive("a", -1)).unwrap();
+    assert!(memory.used() > 0, "an empty group takes its name");
+    trial.ask(Command::DeleteGroups(vec![text(GROUP)]));
+    assert_eq!(memory.used(), 0, "groups that are gone take nothing");
 }
 
 #[test]
