@@ -78,6 +78,10 @@ class Broker:
 
     def start(self):
         self.spawn()
+        return self.wait()
+
+    def wait(self):
+        """Waits until the process answers."""
         limit = time.monotonic() + 180
         while not answers(self.port):
             assert self.process.poll() is None, f"the broker ended: {self.log_tail()}"

@@ -45,7 +45,7 @@ impl Epochs {
     /// The largest epoch not above the one asked for, and where it ends (exclusive): `endOffsetFor` of Kafka.
     /// `None` when nothing can be said: an epoch never seen here, or no epoch asked for.
     pub(crate) fn end_of(&self, epoch: LeaderEpoch, log_end: Offset) -> Option<(LeaderEpoch, Offset)> {
-        if epoch < LeaderEpoch(0) {
+        if epoch == LeaderEpoch(-1) {
             return None;
         }
         if self.latest() == Some(epoch) {
@@ -116,6 +116,7 @@ mod tests {
             let expect = expect.map(|(epoch, end)| (LeaderEpoch(epoch), Offset(end)));
             assert_eq!(epochs.end_of(LeaderEpoch(epoch), Offset(50)), expect, "epoch {epoch}");
         };
+        check(-2, Some((-2, 0)));
         check(-1, None);
         check(0, Some((0, 0)));
         check(1, Some((1, 10)));

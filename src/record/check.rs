@@ -169,6 +169,19 @@ const DECOMPRESSED_MIN: usize = 64 * 1024 * 1024;
 /// How much an opened batch may grow beyond that, as a multiple of its compressed size.
 const DECOMPRESSED_RATIO: usize = 32;
 
+/// Checks that there is exactly one whole batch of today's format.
+///
+/// # Errors
+/// What else there is.
+pub fn one_batch(records: &[u8]) -> Result<(), Error> {
+    framing::only_batch(records).map(|_| ())
+}
+
+/// Whether `records` begin with what no batch begins with.
+pub fn begins_damaged(records: &[u8]) -> bool {
+    framing::first(records).is_err()
+}
+
 /// Checks what a producer sent for one partition: exactly one batch that may be stored under this policy. The batch
 /// keeps its bytes unless the topic wants another codec or the append time, or a client counted offsets or the largest
 /// time wrongly. An incomplete batch behind the first one is left off, as Kafka does.

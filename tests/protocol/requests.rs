@@ -194,14 +194,22 @@ fn admin(key: i16, version: i16) -> RequestKind {
                 m::DescribeAclsRequest::default().with_resource_type_filter(1).with_pattern_type_filter(1);
             RequestKind::DescribeAcls(filter.with_operation(1).with_permission_type(1))
         }
-        versions::CREATE_ACLS => RequestKind::CreateAcls(
-            m::CreateAclsRequest::default()
-                .with_creations(vec![m::create_acls_request::AclCreation::default()]),
-        ),
-        versions::DELETE_ACLS => RequestKind::DeleteAcls(
-            m::DeleteAclsRequest::default()
-                .with_filters(vec![m::delete_acls_request::DeleteAclsFilter::default()]),
-        ),
+        versions::CREATE_ACLS => {
+            let acl = m::create_acls_request::AclCreation::default()
+                .with_resource_type(2)
+                .with_resource_pattern_type(3)
+                .with_operation(2)
+                .with_permission_type(3);
+            RequestKind::CreateAcls(m::CreateAclsRequest::default().with_creations(vec![acl]))
+        }
+        versions::DELETE_ACLS => {
+            let filter = m::delete_acls_request::DeleteAclsFilter::default()
+                .with_resource_type_filter(1)
+                .with_pattern_type_filter(1)
+                .with_operation(1)
+                .with_permission_type(1);
+            RequestKind::DeleteAcls(m::DeleteAclsRequest::default().with_filters(vec![filter]))
+        }
         versions::DESCRIBE_CONFIGS => {
             let resource = m::describe_configs_request::DescribeConfigsResource::default()
                 .with_resource_type(2)

@@ -45,7 +45,7 @@ pub(crate) fn describe(broker: &Broker, context: &Context, body: Bytes) -> Resul
     let image = broker.publisher.current();
     let response = match filter(&request.components) {
         Ok(filter) => DescribeClientQuotasResponse::default()
-            .with_error_message(None)
+            .with_error_message(Some(wire::text("")))
             .with_entries(Some(entries(&image, &filter, request.strict))),
         Err(refused) => DescribeClientQuotasResponse::default()
             .with_error_code(refused.code.code())

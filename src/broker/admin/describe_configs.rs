@@ -29,6 +29,10 @@ const WITH_TYPES: i16 = 3;
 /// What is said of resources that find no room in the answer.
 const TOO_LARGE: &str = "The answer is too large, ask for fewer resources at a time";
 
+/// Kafka's words for INVALID_REQUEST where it has no others (`Errors`).
+const MALFORMED: &str = "This most likely occurs because of a request being malformed by the client library or the \
+    message was sent to an incompatible broker. See the broker logs for more details.";
+
 /// Answers a DescribeConfigs request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeConfigsRequest = codec::decode(&context.header, body)?;
@@ -41,8 +45,11 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         types: context.version() >= WITH_TYPES,
     };
     let mut results = Vec::with_capacity(request.resources.len());
+    // Kafka refuses the request as a whole over one type that it does not know.
+    let unknown = request.resources.iter().any(|one| ResourceType::from_code(one.resource_type).is_none());
     for resource in &request.resources {
-        let configs = entries(broker, &image, resource).and_then(|entries| {
+        let found = if unknown { Err(invalid(MALFORMED)) } else { entries(broker, &image, resource) };
+        let configs = found.and_then(|entries| {
             let configs = shape.configs(resource, &entries);
             let size = configs.iter().map(size).sum();
             if room.take(size) { Ok(configs) } else { Err(invalid(TOO_LARGE)) }

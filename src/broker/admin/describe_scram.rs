@@ -36,8 +36,9 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
             times.into_iter().map(|(user, times)| describe(&image, user, times)).collect()
         }
     };
-    let response =
-        DescribeUserScramCredentialsResponse::default().with_error_message(None).with_results(results);
+    let response = DescribeUserScramCredentialsResponse::default()
+        .with_error_message(Some(wire::text("")))
+        .with_results(results);
     Ok(codec::encode(&context.header, &response)?)
 }
 

@@ -14,8 +14,10 @@ use bytes::Bytes;
 use kafka_protocol::messages::DeleteRecordsRequest;
 use kafka_protocol::messages::DeleteRecordsResponse;
 use kafka_protocol::messages::delete_records_request::DeleteRecordsPartition;
+use kafka_protocol::messages::delete_records_request::DeleteRecordsTopic;
 use kafka_protocol::messages::delete_records_response::DeleteRecordsPartitionResult;
 use kafka_protocol::messages::delete_records_response::DeleteRecordsTopicResult;
+use std::collections::HashSet;
 use tracing::debug;
 
 /// The offset that stands for the high watermark.
@@ -26,7 +28,10 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     let request: DeleteRecordsRequest = codec::decode(&context.header, body)?;
     let named = request.topics.iter().map(|topic| topic.partitions.len()).sum();
     crowd::check_partitions(&broker.publisher.current(), named)?;
-    let topics = request.topics.into_iter().map(|topic| {
+    // Kafka answers partition by partition: a topic without any is in no answer.
+    let mut asked: Vec<_> = request.topics.into_iter().filter(|topic| !topic.partitions.is_empty()).collect();
+    keep_last(&mut asked);
+    let topics = asked.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|asked| {
             let outcome = delete(broker, &topic.name, asked);
             let answer = DeleteRecordsPartitionResult::default().with_partition_index(asked.partition_index);
@@ -44,6 +49,16 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     });
     let answer = DeleteRecordsResponse::default().with_topics(topics.collect());
     Ok(codec::encode(&context.header, &answer)?)
+}
+
+/// Of a partition that is named more than once the last offset counts, as in Kafka.
+fn keep_last(topics: &mut [DeleteRecordsTopic]) {
+    let mut seen = HashSet::new();
+    for topic in topics.iter_mut().rev() {
+        topic.partitions.reverse();
+        topic.partitions.retain(|one| seen.insert((topic.name.clone(), one.partition_index)));
+        topic.partitions.reverse();
+    }
 }
 
 fn delete(broker: &Broker, topic: &str, asked: &DeleteRecordsPartition) -> Result<Offset, Refused> {

@@ -6,6 +6,8 @@ use crate::broker::Broker;
 use crate::broker::context::Context;
 use crate::broker::crowd;
 use crate::broker::errors::Refused;
+use crate::broker::wire;
+use crate::cluster::controller::topic_names;
 use crate::log::ProducerEntry;
 use crate::protocol::Response;
 use crate::protocol::codec;
@@ -27,19 +29,35 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     crowd::check_partitions(&broker.publisher.current(), named)?;
     let mut room = broker.answer_memory.begin();
     let topics = request.topics.into_iter().map(|topic| {
+        let refused = refusal(broker, &topic.name);
         let describe = |index: &i32| {
-            let answer = describe(broker, &topic.name, *index);
-            if room.take(answer.active_producers.len() * PRODUCER_BYTES) {
-                return answer;
+            let answer = PartitionResponse::default().with_partition_index(*index);
+            if let Some((code, message)) = &refused {
+                return answer
+                    .with_error_code(code.code())
+                    .with_error_message(wire::some_text(Some(message)));
             }
-            let refused = PartitionResponse::default().with_partition_index(*index);
-            refused.with_error_code(ErrorCode::InvalidRequest.code())
+            let described = describe(broker, &topic.name, *index);
+            if room.take(described.active_producers.len() * PRODUCER_BYTES) {
+                return described;
+            }
+            answer.with_error_code(ErrorCode::InvalidRequest.code())
         };
         let partitions = topic.partition_indexes.iter().map(describe).collect();
         TopicResponse::default().with_name(topic.name).with_partitions(partitions)
     });
     let answer = DescribeProducersResponse::default().with_topics(topics.collect());
     Ok(room.tie_to(codec::encode(&context.header, &answer)?))
+}
+
+/// Why no partition of the topic is described: with Kafka's words, which a partition that is not there goes without.
+fn refusal(broker: &Broker, topic: &str) -> Option<(ErrorCode, String)> {
+    if let Err(message) = topic_names::check(topic) {
+        return Some((ErrorCode::InvalidTopicException, message));
+    }
+    let known = broker.publisher.current().topic(topic).is_some();
+    let message = "This server does not host this topic-partition.";
+    (!known).then(|| (ErrorCode::UnknownTopicOrPartition, message.to_owned()))
 }
 
 fn describe(broker: &Broker, topic: &str, index: i32) -> PartitionResponse {

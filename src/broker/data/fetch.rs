@@ -18,6 +18,7 @@ use crate::broker::data::fetch_session::Ask;
 use crate::broker::data::fetch_session::Key;
 use crate::broker::data::fetch_session::TopicKey;
 use crate::broker::data::fetch_session::Wanted;
+use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
 use crate::broker::throttling;
 use crate::cluster::Image;
@@ -34,9 +35,12 @@ use crate::replica::ReadRequest;
 use crate::replica::Reader;
 use crate::replica::Target;
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The isolation level that reads all records.
+const READ_UNCOMMITTED: i8 = 0;
 /// The isolation level that reads committed records only.
 const READ_COMMITTED: i8 = 1;
 
@@ -83,6 +87,10 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
             return Reply::Now(fetch_answer::refused(&context, code));
         }
     };
+    if !wanted.is_empty() && !matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED) {
+        broker.measure(versions::FETCH, began);
+        return Reply::Now(fetch_answer::failed(&context, &request));
+    }
     let limits = limits(broker, &context, &request, began);
     let (wanted, fetch, urgent) = targets(broker, &request, wanted, limits);
     let consumer = request.replica_id < 0;
@@ -125,7 +133,24 @@ fn named(image: &Image, request: &Request, version: i16) -> Vec<(Key, Wanted)> {
             named.push((Key { topic: key.clone(), partition: partition.index }, wanted));
         }
     }
-    named
+    if repeats::any(&request.topics) { keep_last(named) } else { named }
+}
+
+/// A partition that the request names more than once is read once, in its first place, as it was named last
+/// (`FetchRequest.fetchData`).
+fn keep_last(named: Vec<(Key, Wanted)>) -> Vec<(Key, Wanted)> {
+    let mut places: HashMap<Key, usize> = HashMap::with_capacity(named.len());
+    let mut kept: Vec<(Key, Wanted)> = Vec::with_capacity(named.len());
+    for (key, wanted) in named {
+        match places.get(&key).and_then(|place| kept.get_mut(*place)) {
+            Some(earlier) => earlier.1 = wanted,
+            None => {
+                places.insert(key.clone(), kept.len());
+                kept.push((key, wanted));
+            }
+        }
+    }
+    kept
 }
 
 fn forgotten(image: &Image, request: &Request, version: i16) -> Vec<Key> {

@@ -116,20 +116,19 @@ pub(super) fn partition(
         };
         leaders.of(topic, PartitionIndex(key.partition))
     });
-    PartitionAnswer {
-        index: key.partition,
-        error,
-        high_watermark: -1,
-        last_stable_offset: -1,
-        log_start_offset: -1,
-        diverging_epoch: None,
-        current_leader,
-        snapshot_id: None,
-        // Empty, not null: what a Kafka answer has that nobody filled.
-        aborted_transactions: Some(Vec::new()),
-        preferred_read_replica: -1,
-        records: Vec::new(),
-    }
+    let aborted = is_unread(error).then(Vec::new);
+    PartitionAnswer { current_leader, ..unread(key.partition, error, aborted) }
+}
+
+/// Whether Kafka refuses such a partition without reading it, with an answer that nobody filled: its aborted
+/// transactions are empty, and null where a read failed (`KafkaApis.handleFetchRequest`, `ReplicaManager.readFromLog`).
+fn is_unread(code: ErrorCode) -> bool {
+    matches!(
+        code,
+        ErrorCode::UnknownTopicOrPartition
+            | ErrorCode::UnknownTopicId
+            | ErrorCode::UnsupportedCompressionType
+    )
 }
 
 /// Whether Kafka counts the error as a failure of the broker (`ReplicaManager.readFromLog`): what clients cause or
@@ -215,6 +214,50 @@ pub(super) fn refused(context: &Context, error: ErrorCode) -> Answer {
         context,
         fetch::Answer { throttle_time_ms: 0, error, session_id: NO_SESSION, topics, node_endpoints },
     )
+}
+
+/// The answer to an isolation level that nobody knows, over which Kafka's code fails: every partition with
+/// UNKNOWN_SERVER_ERROR, and none where topics have ids (`FetchRequest.getErrorResponse`).
+pub(super) fn failed(context: &Context, request: &fetch::Request) -> Answer {
+    let error = ErrorCode::UnknownServerError;
+    debug!(level = request.isolation_level, "fetch at an unknown isolation level");
+    let named: &[fetch::Topic] =
+        if context.version() < fetch::TOPIC_IDS_FROM { &request.topics } else { &[] };
+    let topics = named.iter().map(|topic| TopicAnswer {
+        name: topic.name.clone(),
+        id: TopicId::ZERO,
+        partitions: topic
+            .partitions
+            .iter()
+            .map(|partition| unread(partition.index, error, Some(Vec::new())))
+            .collect(),
+    });
+    let (session_id, node_endpoints) = (request.session_id, Vec::new());
+    send(
+        context,
+        fetch::Answer { throttle_time_ms: 0, error, session_id, topics: topics.collect(), node_endpoints },
+    )
+}
+
+/// A partition of which nothing was read.
+fn unread(
+    index: i32,
+    error: ErrorCode,
+    aborted_transactions: Option<Vec<AbortedTransaction>>,
+) -> PartitionAnswer {
+    PartitionAnswer {
+        index,
+        error,
+        high_watermark: -1,
+        last_stable_offset: -1,
+        log_start_offset: -1,
+        diverging_epoch: None,
+        current_leader: None,
+        snapshot_id: None,
+        aborted_transactions,
+        preferred_read_replica: -1,
+        records: Vec::new(),
+    }
 }
 
 fn send(context: &Context, answer: fetch::Answer) -> Answer {

@@ -26,6 +26,8 @@ use tracing::debug;
 
 /// The replica id of a consumer; every other one sees the log's end.
 const CONSUMER: i32 = -1;
+/// The isolation level that sees all records.
+const READ_UNCOMMITTED: i8 = 0;
 /// The isolation level that sees committed records only.
 const READ_COMMITTED: i8 = 1;
 /// The first version whose answers have a leader epoch.
@@ -60,9 +62,13 @@ fn answer(replicas: &Replicas, request: ListOffsetsRequest, version: i16) -> Lis
         _ => View::LogEnd,
     };
     let twice = named_twice(&request);
+    // As Kafka answers what its code fails over: nothing is read at a level that nobody knows.
+    let level_known = matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED);
     let topics = request.topics.into_iter().map(|topic| {
         let partitions = topic.partitions.iter().map(|partition| {
-            let outcome = if twice.contains(&(topic.name.to_string(), partition.partition_index)) {
+            let outcome = if !level_known {
+                Err(ErrorCode::UnknownServerError)
+            } else if twice.contains(&(topic.name.to_string(), partition.partition_index)) {
                 Err(ErrorCode::InvalidRequest)
             } else {
                 find(replicas, &topic.name, partition, view, version)
@@ -100,7 +106,7 @@ fn find(
     version: i16,
 ) -> Result<ListOffsetsPartitionResponse, ErrorCode> {
     let spot = spot(asked.timestamp, version).ok_or(ErrorCode::UnsupportedVersion)?;
-    let epoch = Some(LeaderEpoch(asked.current_leader_epoch)).filter(|epoch| epoch.0 >= 0);
+    let epoch = Some(LeaderEpoch(asked.current_leader_epoch)).filter(|epoch| epoch.0 != -1);
     let found = replicas
         .by_name(topic, PartitionIndex(asked.partition_index))
         .and_then(|partition| partition.list_offset(spot, view, epoch));

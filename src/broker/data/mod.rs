@@ -10,6 +10,7 @@ pub(super) mod list_offsets;
 pub(super) mod offset_for_leader_epoch;
 pub(super) mod produce;
 mod proofs;
+mod refusal;
 mod repeats;
 
 pub use fetch_session::FetchSessions;

@@ -31,7 +31,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
 
 /// An epoch that is not known here is answered with -1 and -1, without an error.
 fn end(broker: &Broker, topic: &str, asked: &OffsetForLeaderPartition) -> EpochEndOffset {
-    let known = Some(LeaderEpoch(asked.current_leader_epoch)).filter(|epoch| epoch.0 >= 0);
+    let known = Some(LeaderEpoch(asked.current_leader_epoch)).filter(|epoch| epoch.0 != -1);
     let found = broker
         .replicas
         .by_name(topic, PartitionIndex(asked.partition))

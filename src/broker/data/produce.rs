@@ -13,6 +13,8 @@ use crate::broker::data::leader::Leaders;
 use crate::broker::data::leader::Topic;
 use crate::broker::data::proofs;
 use crate::broker::data::proofs::Proofs;
+use crate::broker::data::refusal;
+use crate::broker::data::refusal::Refusal;
 use crate::broker::data::repeats;
 use crate::broker::errors::Refused;
 use crate::broker::throttling;
@@ -20,14 +22,13 @@ use crate::cluster::image::is_internal;
 use crate::io::Clock;
 use crate::protocol::produce;
 use crate::protocol::produce::PartitionAnswer;
-use crate::protocol::produce::RecordError;
 use crate::protocol::produce::Request;
 use crate::protocol::produce::TOPIC_IDS_FROM;
 use crate::protocol::produce::TopicAnswer;
 use crate::protocol::versions;
 use crate::quota::Kind;
-use crate::record::Codec;
 use crate::record::Header;
+use crate::record::check;
 use crate::replica;
 use crate::replica::Acks;
 use crate::replica::AppendInfo;
@@ -43,8 +44,6 @@ use tracing::debug;
 
 /// The client id of Kafka's admin tools, which may write to internal topics (`AdminUtils.ADMIN_CLIENT_ID`).
 const ADMIN_CLIENT_ID: &str = "__admin_client";
-/// The first version whose clients know zstd (KIP-110).
-const ZSTD_FROM: i16 = 7;
 /// The first version that names leaders in the answer (KIP-951).
 const LEADERS_FROM: i16 = 10;
 
@@ -60,19 +59,6 @@ enum Outcome {
     Done(AppendInfo),
     /// Refused.
     Refused(Box<Refusal>),
-}
-
-/// Why a partition's records were refused.
-struct Refusal {
-    refused: Refused,
-    record_errors: Vec<RecordError>,
-    log_start_offset: i64,
-}
-
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Refusal {
-        Refusal { refused, record_errors: Vec::new(), log_start_offset: -1 }
-    }
 }
 
 /// A request between its two stages.
@@ -175,8 +161,10 @@ fn append_all(
             let Some(partition) = topic.partitions.get_mut(place) else { continue };
             let (index, records) = (PartitionIndex(partition.index), partition.records.take());
             let outcome = match (refusal, proofs.take((number, place))) {
-                (Some(code), _) => Err(Refused::from(code).into()),
-                (None, Err(refused)) => Err(refused.into()),
+                (Some(code), _) => {
+                    Err(refusal::of_all(broker, context, (&topic, index), records.as_ref(), code))
+                }
+                (None, Err(refused)) => Err(Refusal { told: true, ..refused.into() }),
                 (None, Ok(proof)) => {
                     append(broker, context, (&topic, index), (records.unwrap_or_default(), proof), acks)
                 }
@@ -193,6 +181,10 @@ fn append_all(
 
 /// Why every partition of the request is refused (`ReplicaManager.appendRecords`, `KafkaApis.handleProduceRequest`).
 fn refuse_all(request: &Request) -> Option<ErrorCode> {
+    let mut all = request.topics.iter().flat_map(|topic| &topic.partitions);
+    if all.any(|partition| partition.records.as_deref().is_some_and(check::begins_damaged)) {
+        return Some(ErrorCode::CorruptMessage);
+    }
     let mut batches = request.topics.iter().flat_map(|topic| &topic.partitions).filter_map(header);
     match &request.transactional_id {
         None if batches.any(|header| header.is_transactional()) => {
@@ -254,14 +246,7 @@ fn append(
         let message = format!("Cannot append to internal topic {}", partition.name().topic);
         return Err(Refused::new(ErrorCode::InvalidTopicException, message).into());
     }
-    let header = Header::parse(&records);
-    if version < ZSTD_FROM
-        && header.is_some_and(|header| header.codec().is_ok_and(|codec| codec == Codec::Zstd))
-    {
-        let message =
-            format!("Produce requests with version {version} are not allowed to use ZStandard compression");
-        return Err(Refused::new(ErrorCode::UnsupportedCompressionType, message).into());
-    }
+    refusal::check_codec(Some(&records), version)?;
     let hold = context.followed && records.len() <= HELD_MAX;
     let appended = if hold {
         context.connection.hold(&partition);
@@ -269,21 +254,7 @@ fn append(
     } else {
         partition.append(records, acks, Origin::Client, proof)
     };
-    appended.map_err(|error| refusal(&error, &partition))
-}
-
-/// A partition's refusal in Kafka's terms: with the records at fault, where they are known (KIP-467).
-fn refusal(error: &replica::Error, partition: &Partition) -> Refusal {
-    let mut refusal = Refusal::from(Refused::from(error));
-    if let replica::Error::Batch(batch) = error {
-        let fault = |fault: &crate::record::check::RecordFault| RecordError {
-            batch_index: fault.index,
-            message: Some(StrBytes::from_string(fault.fault.to_string())),
-        };
-        refusal.record_errors = batch.faults().iter().map(fault).collect();
-        refusal.log_start_offset = partition.log_start_offset().0;
-    }
-    refusal
+    appended.map_err(|error| refusal::of_records(&error, &partition))
 }
 
 impl Staged {
@@ -352,7 +323,7 @@ impl Staged {
         let version = self.context.version();
         let mut leaders = None;
         let mut topics = Vec::with_capacity(self.topics.len());
-        for (topic, outcomes) in &self.topics {
+        for (topic, outcomes) in self.topics.iter().filter(|(_, outcomes)| !outcomes.is_empty()) {
             let mut partitions = Vec::with_capacity(outcomes.len());
             for (partition, outcome) in topic.partitions.iter().zip(outcomes) {
                 let mut answer = partition_answer(partition.index, outcome);
@@ -403,7 +374,12 @@ fn partition_answer(index: i32, outcome: &Outcome) -> PartitionAnswer {
             log_append_time_ms: -1,
             log_start_offset: refusal.log_start_offset,
             record_errors: refusal.record_errors.clone(),
-            error_message: refusal.refused.message.clone().map(StrBytes::from_string),
+            error_message: refusal
+                .refused
+                .message
+                .clone()
+                .filter(|_| refusal.told)
+                .map(StrBytes::from_string),
             current_leader: None,
         },
     }

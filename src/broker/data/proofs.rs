@@ -7,6 +7,7 @@ use crate::base::ProducerId;
 use crate::broker::Broker;
 use crate::broker::data::produce::find;
 use crate::broker::data::produce::header;
+use crate::broker::data::refusal;
 use crate::broker::errors::Refused;
 use crate::broker::txn::verification;
 use crate::broker::txn::verification::Ability;
@@ -59,9 +60,12 @@ pub(super) fn begin(broker: &Broker, request: &Request, version: i16) -> (Proofs
     let (mut asked, mut places) = (Vec::new(), Vec::new());
     for (place, header) in transactional(request) {
         let Some(topic) = request.topics.get(place.0) else { continue };
-        let Some(index) = topic.partitions.get(place.1).map(|one| PartitionIndex(one.index)) else {
+        let Some(named) = topic.partitions.get(place.1) else { continue };
+        let index = PartitionIndex(named.index);
+        if refusal::check_form(named.records.as_ref(), version).is_err() {
+            // What is no batch is refused, and begins no transaction.
             continue;
-        };
+        }
         let Ok(partition) = find(broker, topic, index, version) else { continue };
         match verification::begin(broker, &asker, partition, header.base_sequence) {
             Ok(one) => {

@@ -1,6 +1,7 @@
 //! A partition that a Produce request names more than once: the last of its records count, and are answered once, as
 //! in Kafka, which gathers the records of a request by partition (`KafkaApis.handleProduceRequest`).
 
+use crate::protocol::fetch;
 use crate::protocol::produce::Topic;
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -28,6 +29,15 @@ pub(super) fn keep_last(topics: &mut Vec<Topic>) {
         topics.retain(|topic| !topic.partitions.is_empty());
         debug!(dropped, "a produce request names partitions more than once; the last records count");
     }
+}
+
+/// Whether a Fetch request may name a partition more than once; true for some that do not.
+pub(super) fn any(topics: &[fetch::Topic]) -> bool {
+    let mut seen = HashSet::with_capacity(topics.len());
+    topics.iter().any(|topic| {
+        let ascending = topic.partitions.is_sorted_by(|one, next| one.index < next.index);
+        !seen.insert((&topic.name, topic.id)) || !ascending
+    })
 }
 
 fn ascending(topic: &Topic) -> bool {

@@ -29,20 +29,10 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         Some(code) => code,
         None => deleted.next().unwrap_or(ErrorCode::UnknownServerError),
     });
-    let results = ids.iter().zip(codes).map(|(id, error)| GroupResult {
-        group_id: wire(id),
-        error,
-        error_message: message(id, error).map(|text| wire(&text)),
-    });
+    // Kafka leaves the message of version 3 to failures that a code does not name.
+    let result =
+        |(id, error): (&Arc<str>, ErrorCode)| GroupResult { group_id: wire(id), error, error_message: None };
+    let results = ids.iter().zip(codes).map(result);
     let answer = Answer { throttle_time_ms: 0, results: results.collect() };
     Ok(delete_groups::encode(&context.header, &answer)?)
-}
-
-fn message(id: &str, error: ErrorCode) -> Option<String> {
-    match error {
-        ErrorCode::None => None,
-        ErrorCode::GroupIdNotFound => Some(format!("Group {id} not found.")),
-        ErrorCode::NonEmptyGroup => Some(String::from("The group is not empty.")),
-        other => Some(other.name().to_owned()),
-    }
 }

@@ -68,7 +68,7 @@ async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Fo
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
         TRANSACTION => node(broker, context, broker.transactions.find(&broker.controller, key).await?),
         SHARE if context.version() >= SHARE_FROM => {
-            let key = Key::parse(key).ok_or(ErrorCode::InvalidRequest)?;
+            let key = Key::parse(key).ok_or_else(|| Refused::new(ErrorCode::InvalidRequest, ""))?;
             node(broker, context, broker.share.states().find(&key).await?)
         }
         // Types that nobody knows, or not yet in this version.

@@ -19,6 +19,7 @@ use kafka_protocol::messages::describe_quorum_response::Node;
 use kafka_protocol::messages::describe_quorum_response::PartitionData;
 use kafka_protocol::messages::describe_quorum_response::ReplicaState;
 use kafka_protocol::messages::describe_quorum_response::TopicData;
+use kafka_protocol::protocol::StrBytes;
 
 /// From this version on the answer names nodes and their addresses.
 const WITH_NODES: i16 = 2;
@@ -45,7 +46,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         voter = voter.with_last_fetch_timestamp(now).with_last_caught_up_timestamp(now);
     }
     let partition = PartitionData::default()
-        .with_error_message(None)
+        .with_error_message(nothing())
         .with_leader_id(wire::broker_id(own))
         .with_leader_epoch(image.epoch.0)
         .with_high_watermark(image.offset.0)
@@ -53,7 +54,8 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     let topic = TopicData::default()
         .with_topic_name(wire::topic_name(CLUSTER_METADATA_TOPIC))
         .with_partitions(vec![partition]);
-    let mut response = DescribeQuorumResponse::default().with_error_message(None).with_topics(vec![topic]);
+    let mut response =
+        DescribeQuorumResponse::default().with_error_message(nothing()).with_topics(vec![topic]);
     if context.version() >= WITH_NODES {
         response.nodes = vec![node(&image, own)];
     }
@@ -67,11 +69,16 @@ fn unknown(request: &DescribeQuorumRequest) -> DescribeQuorumResponse {
             PartitionData::default()
                 .with_partition_index(partition.partition_index)
                 .with_error_code(ErrorCode::UnknownTopicOrPartition.code())
-                .with_error_message(None)
+                .with_error_message(wire::some_text(Some("This server does not host this topic-partition.")))
         });
         TopicData::default().with_topic_name(topic.topic_name.clone()).with_partitions(partitions.collect())
     });
-    DescribeQuorumResponse::default().with_error_message(None).with_topics(topics.collect())
+    DescribeQuorumResponse::default().with_error_message(nothing()).with_topics(topics.collect())
+}
+
+/// What stands where there is no error: Kafka leaves the text empty and not null.
+fn nothing() -> Option<StrBytes> {
+    wire::some_text(Some(""))
 }
 
 fn node(image: &Image, own: BrokerId) -> Node {

@@ -2,6 +2,7 @@
 
 use super::Bench;
 use crate::base::ErrorCode;
+use crate::broker::context::Answer;
 use crate::broker::wire;
 use kafka_protocol::messages::AddPartitionsToTxnRequest;
 use kafka_protocol::messages::AlterConfigsRequest;
@@ -182,11 +183,6 @@ async fn bad_topics_are_refused_in_kafkas_words_and_alone() {
             ErrorCode::InvalidRequest,
             "Creation of internal topic __cluster_metadata is prohibited.",
         ),
-        (
-            topic("many", 10_001, 1),
-            ErrorCode::PolicyViolation,
-            "Excessively large number of partitions per request.",
-        ),
     ];
     for dry_run in [true, false] {
         let good = format!("good-{dry_run}");
@@ -206,6 +202,21 @@ async fn bad_topics_are_refused_in_kafkas_words_and_alone() {
     }
     let count = bench.broker.publisher.current().topic_count();
     assert_eq!(count, 3, "a refused topic was made");
+}
+
+#[tokio::test]
+async fn too_many_partitions_refuse_the_whole_request_whatever_else_is_wrong_with_it() {
+    let bench = Bench::new(&[]).await;
+    let refused =
+        (ErrorCode::PolicyViolation.code(), Some("Excessively large number of partitions per request."));
+    let topics = vec![topic("a", 5_000, 1), topic("bad name", 5_001, 1)];
+    let results = try_create(&bench, topics, false).await;
+    assert_eq!(results.iter().map(outcome).collect::<Vec<_>>(), [refused, refused]);
+    assert_eq!(bench.broker.publisher.current().topic_count(), 0);
+    // As many as that are looked at one by one.
+    let topics = vec![topic("a", 1, 1), topic("bad name", 9_999, 1)];
+    let codes: Vec<i16> = try_create(&bench, topics, true).await.iter().map(|one| one.error_code).collect();
+    assert_eq!(codes, [0, ErrorCode::InvalidTopicException.code()]);
 }
 
 #[tokio::test]
@@ -579,14 +590,27 @@ async fn without_an_authorizer_acls_are_disabled() {
         assert_eq!(response.error_message.as_deref(), Some("No Authorizer is configured on the broker"));
     }
     for version in Bench::versions(30) {
-        let create = CreateAclsRequest::default().with_creations(vec![AclCreation::default(); 2]);
+        let acl = AclCreation::default()
+            .with_resource_type(2)
+            .with_resource_pattern_type(3)
+            .with_operation(2)
+            .with_permission_type(3);
+        let create = CreateAclsRequest::default().with_creations(vec![acl; 2]);
         let results = bench.ask(&create, version).await.results;
         assert_eq!(results.iter().map(|one| one.error_code).collect::<Vec<_>>(), [disabled, disabled]);
     }
     for version in Bench::versions(31) {
-        let delete = DeleteAclsRequest::default().with_filters(vec![DeleteAclsFilter::default()]);
+        let filter = DeleteAclsFilter::default()
+            .with_resource_type_filter(1)
+            .with_pattern_type_filter(1)
+            .with_operation(1)
+            .with_permission_type(1);
+        let delete = DeleteAclsRequest::default().with_filters(vec![filter.clone()]);
         let results = bench.ask(&delete, version).await.filter_results;
         assert_eq!(results.iter().map(|one| one.error_code).collect::<Vec<_>>(), [disabled]);
+        // What is UNKNOWN is no filter.
+        let unknown = DeleteAclsRequest::default().with_filters(vec![filter.with_operation(0)]);
+        assert!(matches!(bench.outcome(&unknown, version).await, Answer::Close(_)));
     }
 }
 

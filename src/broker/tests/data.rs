@@ -295,6 +295,85 @@ async fn produce_refuses_what_kafka_refuses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refused_records_are_answered_with_no_more_than_kafka_tells() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 1).await;
+    let told = async |records: Bytes| {
+        let answer = send(&bench, 12, "t", records).await;
+        assert_eq!(answer.error_message, None);
+        (ErrorCode::from_code(answer.error_code).unwrap(), answer.log_start_offset)
+    };
+    let mut torn = batch(&["a"]).to_vec();
+    torn[40] ^= 1;
+    assert_eq!(told(torn.into()).await, (ErrorCode::CorruptMessage, -1));
+    assert_eq!(told([batch(&["a"]), batch(&["b"])].concat().into()).await, (ErrorCode::InvalidRecord, -1));
+    // No batch has format 3: the whole request is refused, with words.
+    let mut odd = batch(&["a"]).to_vec();
+    odd[16] = 3;
+    let mut request = produce(&bench, 12, "t", 0, batch(&["a"]));
+    let second = PartitionProduceData::default().with_index(1).with_records(Some(odd.into()));
+    request.topic_data[0].partition_data.push(second);
+    let answers = bench.ask(&request, 12).await.responses.remove(0).partition_responses;
+    assert!(
+        answers
+            .iter()
+            .all(|one| one.error_code == ErrorCode::CorruptMessage.code() && one.error_message.is_some())
+    );
+    assert_eq!(answers.len(), 2);
+    // Kafka finds this out with the log at hand.
+    let mut moved = batch(&["a"]).to_vec();
+    moved[7] = 5;
+    assert_eq!(told(moved.into()).await, (ErrorCode::InvalidRecord, 0));
+    // What is no batch, and what is not there, is told before wrong acks; a topic without partitions is not told of.
+    let request = produce(&bench, 12, "t", 0, Bytes::new()).with_acks(2);
+    assert_eq!(produced(&bench, &request, 12).await.error_code, ErrorCode::InvalidRecord.code());
+    let request = produce(&bench, 12, "nope", 0, batch(&["a"])).with_acks(2);
+    assert_eq!(produced(&bench, &request, 12).await.error_code, ErrorCode::UnknownTopicOrPartition.code());
+    let mut request = produce(&bench, 12, "t", 0, batch(&["a"]));
+    request.topic_data[0].partition_data.clear();
+    assert!(bench.ask(&request, 12).await.responses.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_named_twice_is_fetched_and_cut_once_as_it_was_named_last() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 2).await;
+    for _ in 0..3 {
+        send(&bench, 9, "t", batch(&["a"])).await;
+    }
+    let response = bench.ask(&fetch(&bench, 12, "t", &[(0, 0), (1, 0), (0, 2)]), 12).await;
+    assert_eq!(offsets_of(&response), [(0, vec![2]), (1, vec![])]);
+    let cut = |offset| DeleteRecordsPartition::default().with_partition_index(0).with_offset(offset);
+    let topic =
+        DeleteRecordsTopic::default().with_name(name("t")).with_partitions(vec![cut(3), cut(99), cut(1)]);
+    let request = DeleteRecordsRequest::default().with_timeout_ms(5000).with_topics(vec![topic]);
+    let answers = bench.ask(&request, 2).await.topics.remove(0).partitions;
+    let answers: Vec<_> = answers.iter().map(|one| (one.error_code, one.low_watermark)).collect();
+    assert_eq!(answers, [(0, 1)]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_isolation_level_that_nobody_knows_reads_nothing() {
+    let bench = Bench::new(&[]).await;
+    create(&bench, "t", 1).await;
+    send(&bench, 9, "t", batch(&["a"])).await;
+    let unknown = ErrorCode::UnknownServerError.code();
+    let response = bench.ask(&fetch(&bench, 12, "t", &[(0, 0)]).with_isolation_level(2), 12).await;
+    let partition = &response.responses[0].partitions[0];
+    assert_eq!((response.error_code, partition.error_code, partition.high_watermark), (unknown, unknown, -1));
+    let response = bench.ask(&fetch(&bench, 16, "t", &[(0, 0)]).with_isolation_level(-1), 16).await;
+    assert_eq!((response.error_code, response.responses.len()), (unknown, 0));
+    let partition = ListOffsetsPartition::default().with_partition_index(0).with_timestamp(-1);
+    let topic = ListOffsetsTopic::default().with_name(name("t")).with_partitions(vec![partition]);
+    let request = ListOffsetsRequest::default()
+        .with_replica_id(BrokerId(-1))
+        .with_isolation_level(2)
+        .with_topics(vec![topic]);
+    let partition = &bench.ask(&request, 7).await.topics[0].partitions[0];
+    assert_eq!((partition.error_code, partition.offset), (unknown, -1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_record_without_key_is_named_and_harms_no_other_partition() {
     let bench = Bench::new(&[("log.cleanup.policy", "compact")]).await;
     create(&bench, "t", 2).await;

@@ -197,7 +197,9 @@ fn changed(
 }
 
 fn list_definition(kind: ResourceType, key: &str, append: bool) -> Result<&'static Definition, Refusal> {
-    let definition = definition(kind, key).filter(|definition| definition.kind == Kind::List);
+    // Kafka does not know the types of the settings of client metrics.
+    let typed = kind != ResourceType::ClientMetrics;
+    let definition = definition(kind, key).filter(|definition| typed && definition.kind == Kind::List);
     definition.ok_or_else(|| {
         let word = if append { "append" } else { "subtract" };
         let message = if kind == ResourceType::Broker {

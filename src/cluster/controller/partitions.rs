@@ -35,6 +35,12 @@ pub fn create_partitions(
     for topic in &command.topics {
         *named.entry(&topic.name).or_default() += 1;
     }
+    if is_too_much(situation.image, command, &named) {
+        let message = "Excessively large number of additional partitions per request.";
+        let refused =
+            |name: &&str| ((*name).to_owned(), Err(Refusal::new(ErrorCode::PolicyViolation, message)));
+        return Records::default().into_outcome(true, named.keys().map(refused).collect());
+    }
     let mut records = Records::default();
     let mut results = Vec::with_capacity(named.len());
     for topic in &command.topics {
@@ -53,6 +59,17 @@ pub fn create_partitions(
     records.into_outcome(command.validate_only, results)
 }
 
+/// Whether all topics of the request together would get more partitions than one request may make
+/// (`ReplicationControlManager.validateTotalNumberOfPartitions`).
+fn is_too_much(image: &Image, command: &CreatePartitions, named: &BTreeMap<&str, usize>) -> bool {
+    let more = |topic: &MorePartitions| {
+        let existing = image.topic(&topic.name).map_or(usize::MAX, |found| found.partitions.len());
+        usize::try_from(topic.count).unwrap_or(0).saturating_sub(existing)
+    };
+    let once = command.topics.iter().filter(|topic| named.get(topic.name.as_str()) == Some(&1));
+    once.map(more).fold(0_usize, usize::saturating_add) > super::RECORDS_PER_COMMAND_MAX
+}
+
 fn grow(situation: &mut Situation<'_>, wanted: &MorePartitions) -> Result<Vec<Record>, Refusal> {
     let image = situation.image;
     let topic = image
@@ -60,10 +77,6 @@ fn grow(situation: &mut Situation<'_>, wanted: &MorePartitions) -> Result<Vec<Re
         .ok_or(Refusal { code: ErrorCode::UnknownTopicOrPartition, message: None })?;
     let existing = i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX);
     let additional = additional(wanted, existing)?;
-    if additional > super::RECORDS_PER_COMMAND_MAX {
-        let message = "Excessively large number of additional partitions per request.";
-        return Err(Refusal::new(ErrorCode::PolicyViolation, message));
-    }
     if let Some(assignments) = &wanted.assignments
         && assignments.len() != additional
     {

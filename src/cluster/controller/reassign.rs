@@ -53,8 +53,7 @@ fn cancel(
     partition: &Partition,
 ) -> Result<PartitionChangeRecord, Refusal> {
     if !partition.is_reassigning() {
-        let message = "No partition reassignment is in progress.";
-        return Err(Refusal::new(ErrorCode::NoReassignmentInProgress, message));
+        return Err(Refusal { code: ErrorCode::NoReassignmentInProgress, message: None });
     }
     let adding = &partition.adding_replicas;
     let kept = |ids: &[BrokerId]| -> Vec<BrokerId> {

@@ -36,6 +36,14 @@ pub fn create_topics(situation: &mut Situation<'_>, command: &CreateTopics) -> O
     for topic in &command.topics {
         *named.entry(&topic.name).or_default() += 1;
     }
+    if is_too_much(situation, command, &named) {
+        let message = "Excessively large number of partitions per request.";
+        let refused = |name: &&str| TopicCreation {
+            name: (*name).to_owned(),
+            result: Err(Refusal::new(ErrorCode::PolicyViolation, message)),
+        };
+        return Records::default().into_outcome(true, named.keys().map(refused).collect());
+    }
     let mut records = Records::default();
     let mut results = Vec::with_capacity(named.len());
     for topic in command.topics.iter().filter(|topic| named.get(topic.name.as_str()) == Some(&1)) {
@@ -47,6 +55,21 @@ pub fn create_topics(situation: &mut Situation<'_>, command: &CreateTopics) -> O
         results.push(TopicCreation { name: (*name).to_owned(), result: Err(refusal) });
     }
     records.into_outcome(command.validate_only, results)
+}
+
+/// Whether all topics of the request together, whatever else is wrong with them, would have more partitions than one
+/// request may make (`ReplicationControlManager.validateTotalNumberOfPartitions`).
+fn is_too_much(situation: &Situation<'_>, command: &CreateTopics, named: &BTreeMap<&str, usize>) -> bool {
+    let wanted = |topic: &NewTopic| match (topic.assignments.len(), topic.num_partitions) {
+        (0, -1) => usize::try_from(situation.config.topics.num_partitions).unwrap_or(0),
+        (0, count) => usize::try_from(count).unwrap_or(0),
+        (assigned, _) => assigned,
+    };
+    let once = command
+        .topics
+        .iter()
+        .filter(|topic| topic.name != CLUSTER_METADATA_TOPIC && named.get(topic.name.as_str()) == Some(&1));
+    once.map(wanted).fold(0_usize, usize::saturating_add) > super::RECORDS_PER_COMMAND_MAX
 }
 
 fn create(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<(CreatedTopic, Vec<Record>), Refusal> {
@@ -136,10 +159,6 @@ fn place(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<Vec<Partitio
         topic.replication_factor
     };
     let count = usize::try_from(count).unwrap_or(0);
-    if count > super::RECORDS_PER_COMMAND_MAX {
-        let message = "Excessively large number of partitions per request.";
-        return Err(Refusal::new(ErrorCode::PolicyViolation, message));
-    }
     let placed = placement::place(situation.image, count, factor, situation.random).map_err(|message| {
         let message = format!("Unable to replicate the partition {factor} time(s): {message}");
         Refusal::new(ErrorCode::InvalidReplicationFactor, message)

@@ -24,6 +24,14 @@ pub(super) fn only_batch(records: &[u8]) -> Result<Header, Error> {
     }
 }
 
+/// Whether there is a whole batch at the start of `records`.
+///
+/// # Errors
+/// [`Error::Damaged`] for a length or format that no batch has.
+pub(super) fn first(records: &[u8]) -> Result<bool, Error> {
+    next(records).map(|found| found.is_some())
+}
+
 /// The size of the whole batch of any format at the start of `bytes`; `None` when there is none or only a part of it.
 fn next(bytes: &[u8]) -> Result<Option<usize>, Error> {
     let Some(length) = length(bytes) else {
