@@ -69,6 +69,16 @@ fn decode(key: i16, version: i16, body: &Bytes) -> bool {
         versions::TXN_OFFSET_COMMIT => {
             return supplement::txn_offset_commit::decode(&header, body_for_own).is_ok();
         }
+        versions::STREAMS_GROUP_HEARTBEAT => {
+            return supplement::streams_group_heartbeat::decode(&header, body_for_own).is_ok();
+        }
+        versions::STREAMS_GROUP_DESCRIBE => {
+            return supplement::streams_group_describe::decode(&header, body_for_own).is_ok();
+        }
+        versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => {
+            return supplement::streams_group_topology_description_update::decode(&header, body_for_own)
+                .is_ok();
+        }
         _ => {}
     }
     let layout = if key == versions::LIST_OFFSETS { version.min(10) } else { version };

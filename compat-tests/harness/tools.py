@@ -11,6 +11,8 @@ CLASSES = {
     "consumer-groups": "consumer.group.ConsumerGroupCommand",
     "share-groups": "consumer.group.ShareGroupCommand",
     "console-share-consumer": "consumer.ConsoleShareConsumer",
+    "groups": "GroupsCommand",
+    "streams-groups": "streams.StreamsGroupCommand",
     "get-offsets": "GetOffsetShell",
     "console-producer": "ConsoleProducer",
     "console-consumer": "consumer.ConsoleConsumer",

@@ -91,6 +91,15 @@ fn handler(key: i16) -> Option<Handler> {
         versions::DELETE_GROUPS => Handler::Waiting(|broker, context, body| {
             Box::pin(group::delete_groups::handle(broker, context, body))
         }),
+        versions::STREAMS_GROUP_HEARTBEAT => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::streams_group_heartbeat::handle(broker, context, body))
+        }),
+        versions::STREAMS_GROUP_DESCRIBE => Handler::Waiting(|broker, context, body| {
+            Box::pin(group::streams_group_describe::handle(broker, context, body))
+        }),
+        versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => {
+            Handler::Now(group::streams_group_topology_description_update::handle)
+        }
         versions::METADATA => Handler::Waiting(|b, c, body| Box::pin(meta::metadata::handle(b, c, body))),
         versions::DESCRIBE_CLUSTER => Handler::Now(meta::describe_cluster::handle),
         versions::DESCRIBE_TOPIC_PARTITIONS => Handler::Now(meta::describe_topic_partitions::handle),

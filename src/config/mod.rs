@@ -13,6 +13,7 @@ mod listener;
 mod load;
 mod offset_reset;
 mod server;
+mod streams_groups;
 mod topic;
 mod values;
 
@@ -28,4 +29,5 @@ pub use server::{
     AdminSettings, CleanerSettings, FlushAcks, GroupSettings, MetadataSettings, NetworkSettings,
     OffsetsSettings, QuotaSettings, ServerConfig, StorageSettings, TelemetrySettings, TopicSettings,
 };
+pub use streams_groups::StreamsGroupSettings;
 pub use topic::{Cleanup, Compression, ThrottledReplicas, TimestampType, TopicConfig};

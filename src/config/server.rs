@@ -9,6 +9,8 @@ use crate::config::keys::broker_keys;
 use crate::config::listener;
 use crate::config::listener::HostPort;
 use crate::config::listener::ListenerConfig;
+use crate::config::streams_groups;
+use crate::config::streams_groups::StreamsGroupSettings;
 use crate::config::topic;
 use crate::config::topic::TopicConfig;
 use crate::config::values::Values;
@@ -99,6 +101,8 @@ pub struct GroupSettings {
     pub memory_bytes_max: i64,
     /// Groups of the newer protocol (KIP-848).
     pub consumer: ConsumerGroupSettings,
+    /// Groups of Kafka Streams applications (KIP-1071).
+    pub streams: StreamsGroupSettings,
 }
 
 /// Committed offsets and their topic.
@@ -504,6 +508,7 @@ fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
         max_size: values.int("group.max.size"),
         memory_bytes_max: values.long("dohle.group.memory.max.bytes"),
         consumer: consumer_groups::settings(values)?,
+        streams: streams_groups::settings(values)?,
     };
     if groups.min_session_timeout_ms > groups.max_session_timeout_ms {
         return Err(Invalid::sentence(

@@ -8,6 +8,10 @@ use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::protocols_bytes;
 use crate::groups::consumer;
 use crate::groups::share;
+use crate::groups::streams::command::Alive;
+use crate::groups::streams::command::Refusal;
+use crate::groups::streams::command::StreamsDescribed;
+use crate::groups::streams::command::StreamsHeartbeat;
 use crate::metrics;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -33,6 +37,10 @@ pub enum Command {
     DeleteGroups(Vec<Arc<str>>),
     /// Show classic groups.
     Describe(Vec<Arc<str>>),
+    /// A streams member's sign of life.
+    StreamsHeartbeat(Box<StreamsHeartbeat>),
+    /// Show streams groups.
+    StreamsDescribe(Vec<Arc<str>>),
     /// Show the names and states of groups.
     List(List),
     /// Count groups and offsets.
@@ -68,6 +76,10 @@ pub enum Answer {
     DeleteGroups(Vec<ErrorCode>),
     /// To [`Command::Describe`], in order.
     Describe(Vec<Result<Described, Missing>>),
+    /// To [`Command::StreamsHeartbeat`].
+    StreamsHeartbeat(Result<Box<Alive>, Refusal>),
+    /// To [`Command::StreamsDescribe`], in order.
+    StreamsDescribe(Vec<Result<StreamsDescribed, Refusal>>),
     /// To [`Command::List`].
     List(Vec<Listed>),
     /// To [`Command::Count`].

@@ -24,7 +24,7 @@ fn start(kind: &Kind) -> Start {
     match kind {
         Kind::Classic(group) => classic_start(group),
         // What a member reads is kept by its subscription.
-        Kind::Consumer(_) => Start::Commit,
+        Kind::Consumer(_) | Kind::Streams(_) => Start::Commit,
         // It has no offsets.
         Kind::Share(_) => Start::Never,
     }

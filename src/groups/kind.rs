@@ -13,6 +13,7 @@ use crate::groups::consumer::group::PROTOCOL_TYPE;
 use crate::groups::consumer::group::State as ConsumerState;
 use crate::groups::record::Record;
 use crate::groups::share;
+use crate::groups::streams::group as streams;
 use std::sync::Arc;
 
 /// A group of some kind.
@@ -24,6 +25,8 @@ pub(crate) enum Kind {
     Consumer(Arc<ConsumerGroup>),
     /// Members share partitions (KIP-932).
     Share(Arc<share::group::Group>),
+    /// The coordinator gives out the tasks of a Kafka Streams application (KIP-1071).
+    Streams(Arc<streams::Group>),
 }
 
 impl From<ClassicGroup> for Kind {
@@ -51,6 +54,7 @@ impl Kind {
             Kind::Classic(group) => &group.id,
             Kind::Consumer(group) => &group.id,
             Kind::Share(group) => &group.id,
+            Kind::Streams(group) => &group.id,
         }
     }
 
@@ -60,6 +64,7 @@ impl Kind {
             Kind::Classic(_) => "classic",
             Kind::Consumer(_) => "consumer",
             Kind::Share(_) => "share",
+            Kind::Streams(_) => "streams",
         }
     }
 
@@ -69,6 +74,7 @@ impl Kind {
             Kind::Classic(group) => group.state.name(),
             Kind::Consumer(group) => group.state().name(),
             Kind::Share(group) => group.state_name(),
+            Kind::Streams(group) => group.state().name(),
         }
     }
 
@@ -78,6 +84,7 @@ impl Kind {
             Kind::Classic(group) => group.protocol_type.clone().unwrap_or_else(|| Arc::from("")),
             Kind::Consumer(_) => Arc::from(PROTOCOL_TYPE),
             Kind::Share(_) => Arc::from(share::group::PROTOCOL_TYPE),
+            Kind::Streams(_) => Arc::from(streams::PROTOCOL_TYPE),
         }
     }
 
@@ -87,6 +94,7 @@ impl Kind {
             Kind::Classic(group) => group.state == ClassicState::Empty,
             Kind::Consumer(group) => group.state() == ConsumerState::Empty,
             Kind::Share(group) => group.is_empty(),
+            Kind::Streams(group) => group.is_empty(),
         }
     }
 
@@ -96,6 +104,7 @@ impl Kind {
             Kind::Classic(group) => group.is_subscribed(topic),
             Kind::Consumer(group) => group.is_subscribed(topic),
             Kind::Share(group) => group.is_subscribed(topic),
+            Kind::Streams(group) => group.is_subscribed(topic),
         }
     }
 
@@ -105,6 +114,7 @@ impl Kind {
             Kind::Classic(group) => group.bytes(),
             Kind::Consumer(group) => group.bytes(),
             Kind::Share(group) => group.bytes(),
+            Kind::Streams(group) => group.bytes(),
         }
     }
 
@@ -117,6 +127,7 @@ impl Kind {
             Kind::Classic(group) => requests::validate_commit(group, request),
             Kind::Consumer(group) => commits::validate_commit(group, request, image),
             Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
+            Kind::Streams(group) => validate_streams_commit(group, request),
         }
     }
 
@@ -130,6 +141,7 @@ impl Kind {
             Kind::Classic(_) => Ok(()),
             Kind::Consumer(group) => commits::validate_fetch(group, request),
             Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
+            Kind::Streams(group) => group.validate_fetch(request.member_id.as_deref(), request.member_epoch),
         }
     }
 
@@ -142,7 +154,7 @@ impl Kind {
             Kind::Classic(group) if group.state != ClassicState::Empty && !group.is_consumer() => {
                 Err(ErrorCode::NonEmptyGroup)
             }
-            Kind::Classic(_) | Kind::Consumer(_) => Ok(()),
+            Kind::Classic(_) | Kind::Consumer(_) | Kind::Streams(_) => Ok(()),
             Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
         }
     }
@@ -153,6 +165,28 @@ impl Kind {
             Kind::Classic(group) => vec![Record::Group(group.id.clone(), None)],
             Kind::Consumer(group) => group.tombstones().into_iter().map(Record::Consumer).collect(),
             Kind::Share(group) => group.tombstones().into_iter().map(Record::Share).collect(),
+            Kind::Streams(group) => group.tombstones().into_iter().map(Record::Streams).collect(),
         }
+    }
+}
+
+fn validate_streams_commit(group: &streams::Group, request: &Commit) -> Result<(), ErrorCode> {
+    let topics = request.topics.iter();
+    let partitions =
+        topics.flat_map(|topic| topic.partitions.iter().map(|one| (&*topic.name, one.partition)));
+    let validated = group.validate_commit(&streams::Committer {
+        member_id: &request.member_id,
+        instance_id: request.instance_id.as_deref(),
+        epoch: request.generation,
+        is_transactional: request.transaction.is_some(),
+        knows_member_epochs: request.knows_group_id_not_found,
+        partitions: partitions.collect(),
+    });
+    match validated {
+        // Producers know the older word for it only.
+        Err(ErrorCode::StaleMemberEpoch) if request.transaction.is_some() => {
+            Err(ErrorCode::IllegalGeneration)
+        }
+        other => other,
     }
 }

@@ -41,6 +41,9 @@ use crate::groups::record::Record;
 use crate::groups::settings::Settings;
 use crate::groups::share;
 use crate::groups::show;
+use crate::groups::streams;
+use crate::groups::streams::heartbeat::Deadline;
+use crate::groups::streams::record::StreamsRecord;
 use crate::metrics;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -63,6 +66,8 @@ pub enum Timer {
     ConsumerSync(Arc<str>, Arc<str>),
     /// The patterns of a consumer group are to be resolved.
     Patterns(Arc<str>),
+    /// Something is due in a streams group.
+    Streams(Arc<str>, Deadline),
     /// Look for expired offsets and abandoned groups.
     Expire,
 }
@@ -76,6 +81,7 @@ enum What {
     Put(Kind),
     Forget(Arc<str>),
     News(News),
+    Streams(Arc<str>, Box<streams::group::Soft>),
 }
 
 /// A later image, and what it means.
@@ -91,6 +97,11 @@ impl Change {
     /// The group now stands like this.
     pub(crate) fn put(group: impl Into<Kind>) -> Change {
         Change(What::Put(group.into()))
+    }
+
+    /// What a streams group does not keep in the log now stands like this.
+    pub(crate) fn streams(id: Arc<str>, soft: streams::group::Soft) -> Change {
+        Change(What::Streams(id, Box::new(soft)))
     }
 
     /// The group left no trace.
@@ -173,7 +184,7 @@ impl Groups {
     pub(crate) fn classic(&self, id: &str) -> Option<&Arc<Group>> {
         match self.groups.get(id)? {
             Kind::Classic(group) => Some(group),
-            Kind::Consumer(_) | Kind::Share(_) => None,
+            Kind::Consumer(_) | Kind::Share(_) | Kind::Streams(_) => None,
         }
     }
 
@@ -200,6 +211,13 @@ impl Groups {
                 },
                 Kind::Share(group) if group.is_empty() => &mut counts.share_empty,
                 Kind::Share(_) => &mut counts.share_stable,
+                Kind::Streams(group) => match group.state() {
+                    streams::group::State::Empty => &mut counts.streams_empty,
+                    streams::group::State::NotReady => &mut counts.streams_not_ready,
+                    streams::group::State::Assigning => &mut counts.streams_assigning,
+                    streams::group::State::Reconciling => &mut counts.streams_reconciling,
+                    streams::group::State::Stable => &mut counts.streams_stable,
+                },
             };
             *count += 1;
         }
@@ -256,6 +274,9 @@ impl Groups {
             }
             // A share group keeps its id while it is there.
             Some(Kind::Share(_)) => return refuse(ErrorCode::InconsistentGroupProtocol),
+            Some(Kind::Streams(group)) if !group.is_empty() => {
+                return refuse(ErrorCode::InconsistentGroupProtocol);
+            }
             // A group of another kind that nobody is in makes room.
             Some(_) | None if request.member_id.is_empty() => Group::new(request.group.clone(), now.0),
             Some(_) | None => return refuse(ErrorCode::UnknownMemberId),
@@ -370,8 +391,7 @@ impl Groups {
             }
         };
         let stays = Arc::make_mut(&mut group).apply(record);
-        let after = if stays { group.bytes() } else { 0 };
-        self.share.change(before, after);
+        self.share.change(before, if stays { group.bytes() } else { 0 });
         if stays {
             self.groups.insert(record.group.clone(), Kind::Consumer(group));
         }
@@ -397,6 +417,39 @@ impl Groups {
         self.share.change(before, if stays { group.bytes() } else { 0 });
         if stays {
             self.groups.insert(record.group.clone(), Kind::Share(group));
+        }
+    }
+
+    /// A fact about a streams group, likewise.
+    fn apply_streams(&mut self, record: &StreamsRecord) {
+        let id = record.group();
+        let (mut group, before) = match self.groups.remove(id) {
+            Some(Kind::Streams(group)) => {
+                let before = group.bytes();
+                (group, before)
+            }
+            other if record.deletes() => {
+                self.groups.extend(other.map(|kind| (id.clone(), kind)));
+                return;
+            }
+            other => {
+                let group = streams::group::Group::new(id.clone());
+                (Arc::new(group), other.map_or(0, |kind| kind.bytes()))
+            }
+        };
+        let stays = Arc::make_mut(&mut group).apply(record);
+        self.share.change(before, if stays { group.bytes() } else { 0 });
+        if stays {
+            self.groups.insert(id.clone(), Kind::Streams(group));
+        }
+    }
+
+    fn install_streams(&mut self, id: &Arc<str>, soft: streams::group::Soft) {
+        if let Some(Kind::Streams(group)) = self.groups.get_mut(id) {
+            let before = group.bytes();
+            Arc::make_mut(group).soft = soft;
+            let after = group.bytes();
+            self.share.change(before, after);
         }
     }
 
@@ -506,10 +559,15 @@ impl Machine for Groups {
             Command::Describe(ids) => {
                 let one = |id: &Arc<str>| match self.groups.get(id) {
                     Some(Kind::Classic(group)) => Ok(show::describe(group)),
-                    Some(Kind::Consumer(_) | Kind::Share(_)) => Err(Missing::OfKind),
+                    Some(Kind::Consumer(_) | Kind::Share(_) | Kind::Streams(_)) => Err(Missing::OfKind),
                     None => Err(Missing::Group),
                 };
                 Outcome::answer(ticket, Answer::Describe(ids.iter().map(one).collect()))
+            }
+            Command::StreamsHeartbeat(request) => self.streams_heartbeat(now, ticket, &request),
+            Command::StreamsDescribe(ids) => {
+                let shown = ids.iter().map(|id| self.streams_describe(id)).collect();
+                Outcome::answer(ticket, Answer::StreamsDescribe(shown))
             }
             Command::List(request) => Outcome::answer(ticket, Answer::List(show::list(self.all(), &request))),
             Command::Count => Outcome::answer(ticket, Answer::Count(self.counts())),
@@ -540,7 +598,7 @@ impl Machine for Groups {
             Timer::Rebalance(..) | Timer::ConsumerJoin(..) | Timer::ConsumerSync(..) | Timer::Patterns(_) => {
                 true
             }
-            Timer::Join(_) | Timer::Sync(_) | Timer::Expire => false,
+            Timer::Join(_) | Timer::Sync(_) | Timer::Streams(..) | Timer::Expire => false,
         };
         if of_consumer {
             return self.expired_consumer(now, &timer);
@@ -551,6 +609,7 @@ impl Machine for Groups {
             }
             Timer::Join(group) => self.timer_of_group(now, &group, |turn| turn.join_time_is_up()),
             Timer::Sync(group) => self.timer_of_group(now, &group, |turn| turn.sync_time_is_up()),
+            Timer::Streams(group, deadline) => self.streams_deadline(now, &group, &deadline),
             Timer::Expire => self.expire(now),
             Timer::Rebalance(..) | Timer::ConsumerJoin(..) | Timer::ConsumerSync(..) | Timer::Patterns(_) => {
                 Outcome::nothing()
@@ -565,6 +624,7 @@ impl Machine for Groups {
                 Kind::Classic(group) => self.wake(now, group),
                 Kind::Consumer(group) => self.wake_consumer(now, group),
                 Kind::Share(group) => self.wake_share(now, group),
+                Kind::Streams(group) => self.streams_wake(group),
             };
             outcome.records.extend(woken.records);
             outcome.changes.extend(woken.changes);
@@ -592,6 +652,7 @@ impl Machine for Groups {
             Record::Group(_, None) => {}
             Record::Consumer(record) => self.apply_consumer(record),
             Record::Share(record) => self.apply_share(record),
+            Record::Streams(record) => self.apply_streams(record),
         }
     }
 
@@ -600,6 +661,7 @@ impl Machine for Groups {
             What::Put(group) => self.put(group),
             What::Forget(id) => self.forget(&id),
             What::News(news) => self.take_news(news),
+            What::Streams(id, soft) => self.install_streams(&id, *soft),
         }
     }
 
@@ -626,7 +688,7 @@ fn session(group: &Group, member_id: &Arc<str>) -> Option<TimerChange<Timer>> {
 fn has_pending_joins(group: &Kind) -> bool {
     match group {
         Kind::Classic(group) => !group.pending_joins.is_empty(),
-        Kind::Consumer(_) | Kind::Share(_) => false,
+        Kind::Consumer(_) | Kind::Share(_) | Kind::Streams(_) => false,
     }
 }
 

@@ -23,6 +23,7 @@ pub mod service;
 pub mod settings;
 pub mod share;
 mod show;
+pub mod streams;
 
 #[cfg(test)]
 mod tests;

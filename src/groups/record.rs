@@ -24,6 +24,7 @@ use crate::coordinator::Writer;
 use crate::coordinator::machine::Entry;
 use crate::groups::consumer;
 use crate::groups::share;
+use crate::groups::streams::record::StreamsRecord;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -38,6 +39,8 @@ pub enum Record {
     Consumer(consumer::record::Record),
     /// Of a share group.
     Share(share::record::Record),
+    /// Of a streams group.
+    Streams(StreamsRecord),
 }
 
 /// Whose offset of which partition.
@@ -126,6 +129,7 @@ impl Record {
             }
             Record::Consumer(record) => record.write(),
             Record::Share(record) => record.write(),
+            Record::Streams(record) => record.write(),
         }
     }
 
@@ -150,7 +154,10 @@ impl Record {
             }
             _ => {
                 let read = consumer::record::Record::read(version, &mut key, entry.value.as_ref())?;
-                Ok(read.map(Record::Consumer))
+                match read {
+                    Some(record) => Ok(Some(Record::Consumer(record))),
+                    None => Ok(StreamsRecord::read(entry)?.map(Record::Streams)),
+                }
             }
         }
     }
@@ -400,7 +407,7 @@ mod tests {
 
     #[test]
     fn other_kinds_of_key_are_passed_over_and_unknown_value_versions_refused() {
-        for kind in [9u8, 17, 23, 99] {
+        for kind in [9u8, 18, 24, 99] {
             let entry = Entry { key: Bytes::from(vec![0, kind, 0, 1, b'g']), value: Some(Bytes::new()) };
             assert_eq!(Record::read(&entry), Ok(None));
         }

@@ -37,6 +37,11 @@ use crate::groups::command::Synced;
 use crate::groups::consumer;
 use crate::groups::consumer::command::Fault;
 use crate::groups::share;
+use crate::groups::streams;
+use crate::groups::streams::command::Alive;
+use crate::groups::streams::command::Refusal;
+use crate::groups::streams::command::StreamsDescribed;
+use crate::groups::streams::command::StreamsHeartbeat;
 use crate::io::Clock;
 use crate::metrics;
 use crate::record::Codec;
@@ -48,6 +53,9 @@ use std::time::Duration;
 
 /// The topic that keeps groups and offsets.
 pub const TOPIC: &str = "__consumer_offsets";
+
+/// The feature that says whether streams groups are on.
+const STREAMS_VERSION: &str = "streams.version";
 
 /// How long a request waits for a partition that is being loaded.
 const LOADING_PATIENCE: Duration = Duration::from_millis(300);
@@ -254,6 +262,45 @@ impl Service {
             let answered = match answer {
                 Ok(Answer::Describe(answered)) => answered.into_iter().map(Ok).collect(),
                 other => vec![Err(unexpected(other)); places.len()],
+            };
+            put(&mut shown, places, answered);
+        }
+        shown
+    }
+
+    /// A streams member's sign of life; `request` makes it of what the cluster has and what holds for the group.
+    ///
+    /// # Errors
+    /// Of the whole request.
+    pub async fn streams_heartbeat(
+        &self,
+        group: &str,
+        request: impl FnOnce(Arc<Image>, streams::settings::Settings) -> StreamsHeartbeat,
+    ) -> Result<Alive, Refusal> {
+        let image = self.publisher.current();
+        let settings = streams::settings::Settings::of(&self.settings.streams, &image, group);
+        let command = Command::StreamsHeartbeat(Box::new(request(image, settings)));
+        match self.ask(group, command).await {
+            Ok(Answer::StreamsHeartbeat(answer)) => answer.map(|alive| *alive),
+            other => Err(unexpected(other).into()),
+        }
+    }
+
+    /// Whether streams groups are on: by the broker's settings, and in the whole cluster.
+    pub fn has_streams_groups(&self) -> bool {
+        let level = self.publisher.current().features().get(STREAMS_VERSION).copied();
+        self.settings.streams.enabled && level.unwrap_or(0) > 0
+    }
+
+    /// Shows streams groups, in order.
+    pub async fn describe_streams(&self, groups: &[Arc<str>]) -> Vec<Result<StreamsDescribed, Refusal>> {
+        let mut shown = vec![Err(Refusal::from(ErrorCode::UnknownServerError)); groups.len()];
+        for (index, places) in self.by_partition(groups) {
+            let ids = places.iter().filter_map(|place| groups.get(*place).cloned()).collect();
+            let answer = self.runtime.ask(index, Command::StreamsDescribe(ids)).await;
+            let answered = match answer.map_err(coordinator::Error::code) {
+                Ok(Answer::StreamsDescribe(answered)) => answered,
+                other => vec![Err(unexpected(other).into()); places.len()],
             };
             put(&mut shown, places, answered);
         }

@@ -2,6 +2,7 @@
 
 use crate::config::ConsumerGroupSettings;
 use crate::config::ServerConfig;
+use crate::config::StreamsGroupSettings;
 use crate::groups::assign::Assignor;
 use crate::groups::memory::Memory;
 use crate::groups::share::ShareSettings;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub offsets_retention: Duration,
     /// `offsets.retention.check.interval.ms`
     pub retention_check_interval: Duration,
+    /// Those of streams groups.
+    pub streams: StreamsGroupSettings,
     /// What the members of all groups may take: `dohle.group.memory.max.bytes`.
     pub memory: Arc<Memory>,
     /// Those of consumer groups (KIP-848).
@@ -47,6 +50,7 @@ impl Settings {
             offset_metadata_max: usize::try_from(config.offsets.metadata_max_bytes).unwrap_or(0),
             offsets_retention: millis(config.offsets.retention_ms),
             retention_check_interval: millis(config.offsets.retention_check_interval_ms.max(1)),
+            streams: config.groups.streams.clone(),
             memory: Memory::new(usize::try_from(config.groups.memory_bytes_max).unwrap_or(usize::MAX)),
             assignors: assignors(&config.groups.consumer.assignors),
             consumer: config.groups.consumer.clone(),

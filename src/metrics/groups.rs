@@ -28,6 +28,16 @@ pub struct Groups {
     pub share_empty: usize,
     /// Share groups with members.
     pub share_stable: usize,
+    /// Streams groups (KIP-1071) without members.
+    pub streams_empty: usize,
+    /// Streams groups whose topics are not there.
+    pub streams_not_ready: usize,
+    /// Streams groups that are due for a new assignment.
+    pub streams_assigning: usize,
+    /// Streams groups whose members are on the way to their assignment.
+    pub streams_reconciling: usize,
+    /// Streams groups whose members have their assignment.
+    pub streams_stable: usize,
     /// Committed offsets that are kept.
     pub offsets: usize,
 }
@@ -48,6 +58,11 @@ impl Groups {
         self.consumer_stable += more.consumer_stable;
         self.share_empty += more.share_empty;
         self.share_stable += more.share_stable;
+        self.streams_empty += more.streams_empty;
+        self.streams_not_ready += more.streams_not_ready;
+        self.streams_assigning += more.streams_assigning;
+        self.streams_reconciling += more.streams_reconciling;
+        self.streams_stable += more.streams_stable;
         self.offsets += more.offsets;
     }
 }
@@ -58,6 +73,7 @@ pub(super) struct Shown {
     families: [Showing; 6],
     consumer: Family,
     share: Family,
+    streams: Family,
 }
 
 impl Shown {
@@ -68,6 +84,9 @@ impl Shown {
         let name = "kafka_server_group_coordinator_metrics_share_group_count";
         let help = "Share groups (KIP-932) coordinated here, by state.";
         let share = collectors.looked_up_gauge(name.to_owned(), &["state"], help);
+        let name = "kafka_server_group_coordinator_metrics_streams_group_count";
+        let help = "Streams groups (KIP-1071) coordinated here, by state.";
+        let streams = collectors.looked_up_gauge(name.to_owned(), &["state"], help);
         let mut one = |name: &str, help, value: fn(&Groups) -> usize| {
             let name = format!("kafka_coordinator_group_groupmetadatamanager_{name}");
             (collectors.looked_up_gauge(name, &[], help), value)
@@ -75,6 +94,7 @@ impl Shown {
         Shown {
             consumer,
             share,
+            streams,
             families: [
                 one("numgroups", "Groups coordinated here.", |it| {
                     it.empty + it.preparing + it.completing + it.stable
@@ -110,5 +130,14 @@ impl Shown {
             [(&["empty"], groups.share_empty), (&["stable"], groups.share_stable)];
         let rows = states.map(|(state, count)| (state, number(u64::try_from(count).unwrap_or(u64::MAX))));
         self.share.show(page, rows);
+        let states: [(&[&str], usize); 5] = [
+            (&["empty"], groups.streams_empty),
+            (&["not_ready"], groups.streams_not_ready),
+            (&["assigning"], groups.streams_assigning),
+            (&["reconciling"], groups.streams_reconciling),
+            (&["stable"], groups.streams_stable),
+        ];
+        let rows = states.map(|(state, count)| (state, number(u64::try_from(count).unwrap_or(u64::MAX))));
+        self.streams.show(page, rows);
     }
 }

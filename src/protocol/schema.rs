@@ -151,6 +151,9 @@ pub(super) fn request(key: i16) -> Option<&'static [Field]> {
         versions::DESCRIBE_SHARE_GROUP_OFFSETS => DESCRIBE_SHARE_GROUP_OFFSETS,
         versions::ALTER_SHARE_GROUP_OFFSETS => ALTER_SHARE_GROUP_OFFSETS,
         versions::DELETE_SHARE_GROUP_OFFSETS => DELETE_SHARE_GROUP_OFFSETS,
+        versions::STREAMS_GROUP_HEARTBEAT => STREAMS_GROUP_HEARTBEAT,
+        versions::STREAMS_GROUP_DESCRIBE => STREAMS_GROUP_DESCRIBE,
+        versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE,
         _ => return None,
     })
 }
@@ -918,3 +921,92 @@ const ALTER_SHARE_GROUP_OFFSETS: &[Field] = &[
 
 const DELETE_SHARE_GROUP_OFFSETS: &[Field] =
     &[text("GroupId", 0), list("Topics", 0, &Kind::Struct(&[text("TopicName", 0)]))];
+
+const KEY_VALUE: &[Field] = &[text("Key", 0), text("Value", 0)];
+
+const TASK_IDS: &[Field] = &[text("SubtopologyId", 0), list("Partitions", 0, &Kind::Fixed(4))];
+
+const TASK_OFFSET: &[Field] = &[text("SubtopologyId", 0), fixed("Partition", 0, 4), fixed("Offset", 0, 8)];
+
+const INTERNAL_TOPIC: &[Field] = &[
+    text("Name", 0),
+    fixed("Partitions", 0, 4),
+    fixed("ReplicationFactor", 0, 2),
+    list("TopicConfigs", 0, &Kind::Struct(KEY_VALUE)),
+];
+
+const SUBTOPOLOGY: &[Field] = &[
+    text("SubtopologyId", 0),
+    list("SourceTopics", 0, &Kind::Text),
+    list("SourceTopicRegex", 0, &Kind::Text),
+    list("StateChangelogTopics", 0, &Kind::Struct(INTERNAL_TOPIC)),
+    list("RepartitionSinkTopics", 0, &Kind::Text),
+    list("RepartitionSourceTopics", 0, &Kind::Struct(INTERNAL_TOPIC)),
+    list(
+        "CopartitionGroups",
+        0,
+        &Kind::Struct(&[
+            list("SourceTopics", 0, &Kind::Fixed(2)),
+            list("SourceTopicRegex", 0, &Kind::Fixed(2)),
+            list("RepartitionSourceTopics", 0, &Kind::Fixed(2)),
+        ]),
+    ),
+];
+
+const STREAMS_GROUP_HEARTBEAT: &[Field] = &[
+    text("GroupId", 0),
+    text("MemberId", 0),
+    fixed("MemberEpoch", 0, 4),
+    fixed("EndpointInformationEpoch", 0, 4),
+    text("InstanceId", 0).nullable(0),
+    text("RackId", 0).nullable(0),
+    fixed("RebalanceTimeoutMs", 0, 4),
+    part("Topology", 0, &[fixed("Epoch", 0, 4), list("Subtopologies", 0, &Kind::Struct(SUBTOPOLOGY))])
+        .nullable(0),
+    list("ActiveTasks", 0, &Kind::Struct(TASK_IDS)).nullable(0),
+    list("StandbyTasks", 0, &Kind::Struct(TASK_IDS)).nullable(0),
+    list("WarmupTasks", 0, &Kind::Struct(TASK_IDS)).nullable(0),
+    text("ProcessId", 0).nullable(0),
+    part("UserEndpoint", 0, &[text("Host", 0), fixed("Port", 0, 2)]).nullable(0),
+    list("ClientTags", 0, &Kind::Struct(KEY_VALUE)).nullable(0),
+    list("TaskOffsets", 0, &Kind::Struct(TASK_OFFSET)).nullable(0),
+    list("TaskEndOffsets", 0, &Kind::Struct(TASK_OFFSET)).nullable(0),
+    fixed("ShutdownApplication", 0, 1),
+];
+
+const STREAMS_GROUP_DESCRIBE: &[Field] = &[
+    list("GroupIds", 0, &Kind::Text),
+    fixed("IncludeAuthorizedOperations", 0, 1),
+    fixed("IncludeTopologyDescription", 1, 1),
+];
+
+const TOPOLOGY_NODE: &[Field] = &[
+    text("Name", 0),
+    fixed("NodeType", 0, 1),
+    list("SourceTopics", 0, &Kind::Text),
+    text("SinkTopic", 0).nullable(0),
+    list("Stores", 0, &Kind::Text),
+    list("Successors", 0, &Kind::Text),
+];
+
+const STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE: &[Field] = &[
+    text("GroupId", 0),
+    text("MemberId", 0),
+    fixed("TopologyEpoch", 0, 4),
+    part(
+        "TopologyDescription",
+        0,
+        &[
+            list(
+                "Subtopologies",
+                0,
+                &Kind::Struct(&[text("SubtopologyId", 0), list("Nodes", 0, &Kind::Struct(TOPOLOGY_NODE))]),
+            ),
+            list(
+                "GlobalStores",
+                0,
+                &Kind::Struct(&[part("Source", 0, TOPOLOGY_NODE), part("Processor", 0, TOPOLOGY_NODE)]),
+            ),
+        ],
+    ),
+];

@@ -73,6 +73,15 @@ fn decode(header: &RequestHeader, body: Bytes) {
         versions::DELETE_GROUPS => supplement::delete_groups::decode(header, body).map(drop),
         versions::WRITE_TXN_MARKERS => supplement::write_txn_markers::decode(header, body).map(drop),
         versions::TXN_OFFSET_COMMIT => supplement::txn_offset_commit::decode(header, body).map(drop),
+        versions::STREAMS_GROUP_HEARTBEAT => {
+            supplement::streams_group_heartbeat::decode(header, body).map(drop)
+        }
+        versions::STREAMS_GROUP_DESCRIBE => {
+            supplement::streams_group_describe::decode(header, body).map(drop)
+        }
+        versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => {
+            supplement::streams_group_topology_description_update::decode(header, body).map(drop)
+        }
         _ => {
             let Ok(mut body) = guard::checked(key, version, body) else {
                 assert!(!guarded, "the guard says the same twice");

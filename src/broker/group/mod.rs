@@ -12,6 +12,9 @@ pub(crate) mod list_groups;
 pub(crate) mod offset_commit;
 pub(crate) mod offset_delete;
 pub(crate) mod offset_fetch;
+pub(crate) mod streams_group_describe;
+pub(crate) mod streams_group_heartbeat;
+pub(crate) mod streams_group_topology_description_update;
 pub(crate) mod sync_group;
 
 #[cfg(test)]

@@ -119,7 +119,8 @@ fn the_place_of_the_pause_is_that_of_the_message_schemas() {
     use kafka_protocol::messages::ApiKey;
     use kafka_protocol::messages::ResponseKind;
     for api in versions::all() {
-        let key = ApiKey::try_from(api.key).unwrap();
+        // The crate does not know those that were unstable when it was made.
+        let Ok(key) = ApiKey::try_from(api.key) else { continue };
         let most = key.valid_versions().max.min(api.max);
         for version in api.min..=most {
             let Some(at) = versions::throttle_offset(api.key, version) else { continue };

@@ -25,6 +25,9 @@ const TRANSACTION_VERSION_LATEST: i16 = 2;
 /// The feature whose level says whether consumer groups of the newer protocol are there (KIP-848).
 pub const GROUP_VERSION: &str = "group.version";
 const GROUP_VERSION_LATEST: i16 = 1;
+/// The feature whose level says whether groups of Kafka Streams applications are on (KIP-1071).
+pub const STREAMS_VERSION: &str = "streams.version";
+const STREAMS_VERSION_LATEST: i16 = 1;
 
 /// The feature whose level says what share groups can do (KIP-932); from 2 on there are dead-letter topics (KIP-1191).
 pub const SHARE_VERSION: &str = "share.version";
@@ -40,6 +43,7 @@ pub fn supported() -> Vec<SupportedFeature> {
         feature(GROUP_VERSION, 0, GROUP_VERSION_LATEST),
         feature(SHARE_VERSION, 0, SHARE_VERSION_LATEST),
         feature(TRANSACTION_VERSION, 0, TRANSACTION_VERSION_LATEST),
+        feature(STREAMS_VERSION, 0, STREAMS_VERSION_LATEST),
     ]
 }
 

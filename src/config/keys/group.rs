@@ -87,10 +87,12 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .mode(Mode::Resource)
         .internal()
+        .used()
         .doc("How far behind a client may be and still count as caught up with a task."),
     Definition::new(Kind::Int, "streams.assignment.interval.ms", Some("1000"))
         .at_least(0)
         .mode(Mode::Resource)
+        .used()
         .doc("Shortest time between two new assignments of a streams group."),
     Definition::new(Kind::String, "streams.assignor.name", None)
         .mode(Mode::Resource)
@@ -102,14 +104,17 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "streams.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
         .mode(Mode::Resource)
+        .used()
         .doc("Time between heartbeats that members of a streams group are told."),
     Definition::new(Kind::Int, "streams.initial.rebalance.delay.ms", Some("3000"))
         .at_least(0)
         .mode(Mode::Resource)
+        .used()
         .doc("How long the first rebalance of an empty group waits for more members."),
     Definition::new(Kind::Int, "streams.num.standby.replicas", Some("0"))
         .at_least(0)
         .mode(Mode::Resource)
+        .used()
         .doc("Standby copies of each task's state."),
     Definition::new(Kind::Int, "streams.num.warmup.replicas", Some("2"))
         .at_least(0)
@@ -118,14 +123,17 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Tasks that may warm up elsewhere at a time."),
     Definition::new(Kind::List, "streams.rack.aware.assignment.tags", Some(""))
         .mode(Mode::Resource)
+        .used()
         .doc("Client tags by which standby copies are spread."),
     Definition::new(Kind::Int, "streams.session.timeout.ms", Some("45000"))
         .at_least(1)
         .mode(Mode::Resource)
+        .used()
         .doc("A member of a streams group that is silent for this long is removed."),
     Definition::new(Kind::Int, "streams.task.offset.interval.ms", Some("60000"))
         .at_least(1)
         .mode(Mode::Resource)
         .internal()
+        .used()
         .doc("How often members report how far their warm-up tasks are."),
 ];

@@ -176,10 +176,12 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Long, "group.streams.acceptable.recovery.lag", Some("10000"))
         .at_least(0)
         .internal()
+        .used()
         .doc("How far behind a client may be and still count as caught up with a task."),
     Definition::new(Kind::Int, "group.streams.assignment.interval.ms", Some("1000"))
         .at_least(0)
         .mode(Mode::ClusterWide)
+        .used()
         .doc("Shortest time between two new assignments of a streams group."),
     Definition::new(Kind::Boolean, "group.streams.assignor.offload.enable", Some("true"))
         .mode(Mode::ClusterWide)
@@ -189,57 +191,73 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Assignors of streams groups; the first is the default."),
     Definition::new(Kind::Int, "group.streams.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Time between heartbeats that members of a streams group are told."),
     Definition::new(Kind::Int, "group.streams.initial.rebalance.delay.ms", Some("3000"))
         .at_least(0)
+        .used()
         .doc("How long the first rebalance of an empty streams group waits for more members."),
     Definition::new(Kind::Int, "group.streams.max.assignment.interval.ms", Some("15000"))
         .at_least(0)
+        .used()
         .doc("Largest value that a streams group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.streams.max.heartbeat.interval.ms", Some("15000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a streams group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.streams.max.session.timeout.ms", Some("60000"))
         .at_least(1)
+        .used()
         .doc("Largest value that a streams group may set for its session timeout."),
     Definition::new(Kind::Int, "group.streams.max.size", Some("2147483647"))
         .at_least(1)
+        .used()
         .doc("Most members of one streams group."),
     Definition::new(Kind::Int, "group.streams.max.standby.replicas", Some("2"))
         .at_least(0)
+        .used()
         .doc("Largest value that a streams group may set for its standby replicas."),
     Definition::new(Kind::Int, "group.streams.max.warmup.replicas", Some("20"))
         .at_least(0)
         .internal()
+        .used()
         .doc("Largest value that a streams group may set for its warm-up replicas."),
     Definition::new(Kind::Int, "group.streams.min.assignment.interval.ms", Some("0"))
         .at_least(0)
+        .used()
         .doc("Smallest value that a streams group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.streams.min.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a streams group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.streams.min.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("Smallest value that a streams group may set for its session timeout."),
     Definition::new(Kind::Int, "group.streams.min.task.offset.interval.ms", Some("15000"))
         .at_least(1)
         .internal()
+        .used()
         .doc("Smallest value that a streams group may set for its task offset interval."),
     Definition::new(Kind::Int, "group.streams.num.standby.replicas", Some("0"))
         .at_least(0)
+        .used()
         .doc("Standby copies of each task's state."),
     Definition::new(Kind::Int, "group.streams.num.warmup.replicas", Some("2"))
         .at_least(0)
         .internal()
         .doc("Tasks that may warm up elsewhere at a time."),
     Definition::new(Kind::List, "group.streams.rack.aware.assignment.tags", Some(""))
+        .used()
         .doc("Client tags by which standby copies are spread."),
     Definition::new(Kind::Int, "group.streams.session.timeout.ms", Some("45000"))
         .at_least(1)
+        .used()
         .doc("A member of a streams group that is silent for this long is removed."),
     Definition::new(Kind::Int, "group.streams.task.offset.interval.ms", Some("60000"))
         .at_least(1)
         .internal()
+        .used()
         .doc("How often members of a streams group report how far their warm-up tasks are."),
     Definition::new(Kind::Class, "group.streams.topology.description.plugin.class", None)
         .doc("Java class that keeps descriptions of topologies."),

@@ -6,6 +6,7 @@
 
 mod range;
 mod simple;
+pub(crate) mod sticky;
 mod uniform;
 
 #[cfg(test)]

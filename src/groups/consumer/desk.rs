@@ -119,7 +119,7 @@ impl Groups {
     pub(crate) fn consumer_turn(&self, now: Now, id: &str) -> Option<Turn<'_>> {
         match self.kind(id)? {
             Kind::Consumer(group) => Some(Turn::new(self.world(now), Arc::clone(group))),
-            Kind::Classic(_) | Kind::Share(_) => None,
+            Kind::Classic(_) | Kind::Share(_) | Kind::Streams(_) => None,
         }
     }
 
@@ -163,7 +163,7 @@ impl Groups {
                 turn.resolve_patterns();
                 turn.finish()
             }
-            Timer::Join(_) | Timer::Sync(_) | Timer::Expire => Outcome::nothing(),
+            Timer::Join(_) | Timer::Sync(_) | Timer::Streams(..) | Timer::Expire => Outcome::nothing(),
         }
     }
 

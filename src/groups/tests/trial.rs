@@ -30,6 +30,7 @@ pub(super) fn settings() -> Settings {
         offset_metadata_max: 4_096,
         offsets_retention: Duration::from_secs(7 * 24 * 3600),
         retention_check_interval: Duration::from_secs(600),
+        streams: ServerConfig::new(&BTreeMap::new(), "machine").unwrap().groups.streams,
         memory: Memory::new(1 << 30),
         assignors: vec![Assignor::Uniform, Assignor::Range],
         consumer: ConsumerGroupSettings {

@@ -18,7 +18,7 @@ fn in_crate(key: i16, version: i16) -> Option<i16> {
     let max = match key {
         // The crate names these versions without being able to read them.
         versions::OFFSET_COMMIT | versions::OFFSET_FETCH => 9,
-        _ => ApiKey::try_from(key).unwrap().valid_versions().max,
+        _ => ApiKey::try_from(key).ok()?.valid_versions().max,
     };
     let layout = if key == versions::LIST_OFFSETS { version.min(10) } else { version };
     (layout <= max).then_some(layout)
@@ -49,6 +49,15 @@ fn decode_by_own(header: &RequestHeader, body: Bytes) -> Option<Result<(), Error
             supplement::share_state::decode_summarize(header, body).map(drop)
         }
         versions::DESCRIBE_SHARE_GROUP_OFFSETS => supplement::share_offsets::decode(header, body).map(drop),
+        versions::STREAMS_GROUP_HEARTBEAT => {
+            supplement::streams_group_heartbeat::decode(header, body).map(drop)
+        }
+        versions::STREAMS_GROUP_DESCRIBE => {
+            supplement::streams_group_describe::decode(header, body).map(drop)
+        }
+        versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => {
+            supplement::streams_group_topology_description_update::decode(header, body).map(drop)
+        }
         _ => return None,
     })
 }

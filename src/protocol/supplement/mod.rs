@@ -10,6 +10,9 @@ pub mod offset_fetch;
 pub mod share_acknowledge;
 pub mod share_offsets;
 pub mod share_state;
+pub mod streams_group_describe;
+pub mod streams_group_heartbeat;
+pub mod streams_group_topology_description_update;
 pub mod txn_offset_commit;
 pub mod write_txn_markers;
 

@@ -1,0 +1,150 @@
+//! StreamsGroupHeartbeat 0 and 1: a member of a streams group joins, stays or leaves. Internal topics that its topology
+//! lacks are made here, by the controller.
+
+mod request;
+
+use crate::base::ErrorCode;
+use crate::broker::Broker;
+use crate::broker::admin;
+use crate::broker::context::Context;
+use crate::broker::errors::Refused;
+use crate::broker::group::streams_group_describe::ids;
+use crate::broker::group::wire;
+use crate::cluster::command::CreateTopics;
+use crate::cluster::command::NewTopic;
+use crate::groups::streams::command::Alive;
+use crate::groups::streams::command::EndpointPartitions;
+use crate::groups::streams::command::Refusal;
+use crate::groups::streams::command::Status;
+use crate::groups::streams::topics::InternalTopic;
+use crate::protocol::Response;
+use crate::protocol::supplement::streams_group_heartbeat as message;
+use bytes::Bytes;
+use kafka_protocol::protocol::StrBytes;
+use std::sync::Arc;
+use tracing::debug;
+use tracing::info;
+
+/// Answers a StreamsGroupHeartbeat request.
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+    let request = message::decode(&context.header, body)?;
+    let answer = match heartbeat(broker, context, request).await {
+        Ok(alive) => answer(alive),
+        Err(refusal) => refused(refusal),
+    };
+    Ok(message::encode(&context.header, &answer)?)
+}
+
+async fn heartbeat(broker: &Broker, context: &Context, request: message::Request) -> Result<Alive, Refusal> {
+    if !broker.groups.has_streams_groups() {
+        return Err(ErrorCode::UnsupportedVersion.into());
+    }
+    request::check(&request)?;
+    let group = request.group_id.clone();
+    let command = request::command(context, request)?;
+    let mut alive = broker.groups.streams_heartbeat(&group, command).await?;
+    if !alive.missing_topics.is_empty() {
+        let missing = std::mem::take(&mut alive.missing_topics);
+        let failed = create(broker, missing).await;
+        tell(&mut alive, &failed);
+    }
+    Ok(alive)
+}
+
+/// Makes the internal topics, and gives back those that could not be made, with the reasons. The next heartbeat finds
+/// what was made.
+async fn create(broker: &Broker, missing: Vec<InternalTopic>) -> Vec<(String, String)> {
+    let topics: Vec<NewTopic> = missing.into_iter().map(new_topic).collect();
+    let names: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
+    match broker.controller.create_topics(CreateTopics { topics, validate_only: false }).await {
+        Ok(applied) => {
+            info!(topics = ?names, "internal topics of a streams group are made");
+            admin::until_usable(broker, applied.offset).await;
+            let failed = applied.value.into_iter().filter_map(|creation| {
+                let refusal = creation.result.err()?;
+                // Another member was faster.
+                let is_there = refusal.code == ErrorCode::TopicAlreadyExists;
+                (!is_there).then(|| (creation.name, refusal.to_string()))
+            });
+            failed.collect()
+        }
+        Err(error) => {
+            debug!("internal topics were not made: {error}");
+            names.into_iter().map(|name| (name, error.to_string())).collect()
+        }
+    }
+}
+
+fn new_topic(topic: InternalTopic) -> NewTopic {
+    let config = |(name, value): (Arc<str>, Arc<str>)| (name.to_string(), Some(value.to_string()));
+    NewTopic {
+        name: topic.name.to_string(),
+        num_partitions: topic.partitions,
+        replication_factor: if topic.replication_factor == 0 { -1 } else { topic.replication_factor },
+        assignments: Vec::new(),
+        configs: topic.configs.into_iter().map(config).collect(),
+    }
+}
+
+/// Adds to the status of missing topics why they could not be made: of the first three, and how many more.
+fn tell(alive: &mut Alive, failed: &[(String, String)]) {
+    const SHOWN: usize = 3;
+    if failed.is_empty() {
+        return;
+    }
+    let shown: Vec<String> =
+        failed.iter().take(SHOWN).map(|(name, reason)| format!("{name} ({reason})")).collect();
+    let mut shown = shown.join(", ");
+    if let Some(more) = failed.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+        shown = format!("{shown} and {more} more");
+    }
+    for status in &mut alive.statuses {
+        if let Status::MissingInternalTopics(detail) = status {
+            *detail = format!("{detail}; Creation failed: {shown}.");
+        }
+    }
+}
+
+fn refused(refusal: Refusal) -> message::Answer {
+    message::Answer {
+        error: refusal.error,
+        error_message: refusal.message,
+        member_id: StrBytes::new(),
+        member_epoch: 0,
+        heartbeat_interval_ms: 0,
+        task_offset_interval_ms: 0,
+        acceptable_recovery_lag: -1,
+        status: Some(Vec::new()),
+        tasks: None,
+        endpoint_information_epoch: 0,
+        partitions_by_user_endpoint: None,
+    }
+}
+
+fn answer(alive: Alive) -> message::Answer {
+    let endpoints = alive.endpoints.map(|all| all.into_iter().map(endpoint).collect());
+    message::Answer {
+        error: ErrorCode::None,
+        error_message: None,
+        member_id: wire(&alive.member_id),
+        member_epoch: alive.member_epoch,
+        heartbeat_interval_ms: alive.heartbeat_interval_ms,
+        task_offset_interval_ms: alive.task_offset_interval_ms,
+        acceptable_recovery_lag: alive.acceptable_recovery_lag,
+        status: Some(alive.statuses.iter().map(|one| (one.code(), one.detail().to_owned())).collect()),
+        tasks: alive.tasks.map(|tasks| [ids(&tasks.active), ids(&tasks.standby), ids(&tasks.warmup)]),
+        endpoint_information_epoch: alive.endpoint_epoch,
+        partitions_by_user_endpoint: endpoints,
+    }
+}
+
+fn endpoint(one: EndpointPartitions) -> message::EndpointPartitions {
+    let topics = |topics: Vec<(Arc<str>, Vec<i32>)>| {
+        topics.into_iter().map(|(topic, partitions)| (wire(&topic), partitions)).collect()
+    };
+    message::EndpointPartitions {
+        endpoint: message::Endpoint { host: wire(&one.endpoint.host), port: one.endpoint.port },
+        active: topics(one.active),
+        standby: topics(one.standby),
+    }
+}
