@@ -321,6 +321,60 @@ fn describe(key: i16, version: i16) -> RequestKind {
             let request = m::DescribeTopicPartitionsRequest::default().with_response_partition_limit(100);
             RequestKind::DescribeTopicPartitions(request.with_topics(vec![topic]).with_cursor(None))
         }
+        _ => cluster_and_groups(key),
+    }
+}
+
+/// Requests that ask for nothing, or for what is not there: the rooms' own tests and the clients' go further.
+fn cluster_and_groups(key: i16) -> RequestKind {
+    match key {
+        versions::ALTER_REPLICA_LOG_DIRS => RequestKind::AlterReplicaLogDirs(Default::default()),
+        versions::ELECT_LEADERS => RequestKind::ElectLeaders(Default::default()),
+        versions::ALTER_PARTITION_REASSIGNMENTS => {
+            RequestKind::AlterPartitionReassignments(Default::default())
+        }
+        versions::DESCRIBE_CLIENT_QUOTAS => RequestKind::DescribeClientQuotas(Default::default()),
+        versions::ALTER_CLIENT_QUOTAS => RequestKind::AlterClientQuotas(Default::default()),
+        versions::DESCRIBE_USER_SCRAM_CREDENTIALS => {
+            RequestKind::DescribeUserScramCredentials(Default::default())
+        }
+        versions::DESCRIBE_QUORUM => RequestKind::DescribeQuorum(Default::default()),
+        versions::UPDATE_FEATURES => RequestKind::UpdateFeatures(Default::default()),
+        versions::UNREGISTER_BROKER => {
+            RequestKind::UnregisterBroker(m::UnregisterBrokerRequest::default().with_broker_id(99.into()))
+        }
+        versions::CONSUMER_GROUP_HEARTBEAT => RequestKind::ConsumerGroupHeartbeat(
+            m::ConsumerGroupHeartbeatRequest::default().with_group_id(group()).with_member_epoch(1),
+        ),
+        versions::CONSUMER_GROUP_DESCRIBE => RequestKind::ConsumerGroupDescribe(
+            m::ConsumerGroupDescribeRequest::default().with_group_ids(vec![group()]),
+        ),
+        versions::GET_TELEMETRY_SUBSCRIPTIONS => RequestKind::GetTelemetrySubscriptions(Default::default()),
+        versions::PUSH_TELEMETRY => RequestKind::PushTelemetry(Default::default()),
+        versions::SHARE_GROUP_HEARTBEAT => RequestKind::ShareGroupHeartbeat(
+            m::ShareGroupHeartbeatRequest::default().with_group_id(group()).with_member_epoch(1),
+        ),
+        versions::SHARE_GROUP_DESCRIBE => RequestKind::ShareGroupDescribe(
+            m::ShareGroupDescribeRequest::default().with_group_ids(vec![group()]),
+        ),
+        versions::SHARE_FETCH => RequestKind::ShareFetch(
+            m::ShareFetchRequest::default().with_group_id(Some(group())).with_member_id(Some("m".into())),
+        ),
+        versions::SHARE_ACKNOWLEDGE => RequestKind::ShareAcknowledge(
+            m::ShareAcknowledgeRequest::default()
+                .with_group_id(Some(group()))
+                .with_member_id(Some("m".into())),
+        ),
+        versions::INITIALIZE_SHARE_GROUP_STATE => RequestKind::InitializeShareGroupState(Default::default()),
+        versions::READ_SHARE_GROUP_STATE => RequestKind::ReadShareGroupState(Default::default()),
+        versions::WRITE_SHARE_GROUP_STATE => RequestKind::WriteShareGroupState(Default::default()),
+        versions::DELETE_SHARE_GROUP_STATE => RequestKind::DeleteShareGroupState(Default::default()),
+        versions::READ_SHARE_GROUP_STATE_SUMMARY => {
+            RequestKind::ReadShareGroupStateSummary(Default::default())
+        }
+        versions::DESCRIBE_SHARE_GROUP_OFFSETS => RequestKind::DescribeShareGroupOffsets(Default::default()),
+        versions::ALTER_SHARE_GROUP_OFFSETS => RequestKind::AlterShareGroupOffsets(Default::default()),
+        versions::DELETE_SHARE_GROUP_OFFSETS => RequestKind::DeleteShareGroupOffsets(Default::default()),
         _ => panic!("no request for api {key}"),
     }
 }
