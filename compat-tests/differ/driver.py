@@ -86,7 +86,7 @@ class Driver:
         self.compare(line, api, version, request, kafka, ours, mine)
 
     def compare(self, line, api, version, request, kafka, ours, mine=None):
-        found = Comparison(self.mapping, api.answers(version)).outcomes(kafka, ours)
+        found = self.differences(api, version, request, kafka, ours)
         turns = 0
         while found and mine is not None and api.name.startswith(READS) and turns < 8:
             time.sleep(0.05 * 2**min(turns, 4))
@@ -95,11 +95,10 @@ class Driver:
                 kafka = self.kafka.call(line, api, version, request)
                 self.tape[-1]["outcome"] = kafka
             ours = self.ours.call(line, api, version, mine)
-            found = Comparison(self.mapping, api.answers(version)).outcomes(kafka, ours)
+            found = self.differences(api, version, request, kafka, ours)
         self.steps += 1
         if self.trace:
             self.trace(Step(self.walk, self.steps, line, api, version, request, kafka, ours, found))
-        found = [difference for difference in found if not self.known.explains(api.name, difference, request)]
         for outcome, side in ((kafka, self.kafka), (ours, self.ours)):
             if outcome["outcome"] != "answer":
                 side.close(line) if outcome is not WAITS else None
@@ -109,6 +108,11 @@ class Driver:
             self.unexplained += 1
             self.parted |= not api.name.startswith(READS)
             self.tell(Step(self.walk, self.steps, line, api, version, request, kafka, ours, found))
+
+    def differences(self, api, version, request, kafka, ours):
+        """What differs and is not meant to."""
+        found = Comparison(self.mapping, api.answers(version)).outcomes(kafka, ours)
+        return [difference for difference in found if not self.known.explains(api.name, difference, request)]
 
     def ask_one(self, side, line, api, version, request, state=None, kafka=None):
         """(outcome, the group's state while it waits)."""

@@ -1,12 +1,30 @@
-"""R12: the comparison of `differ/run` tells what differs, and nothing else."""
+"""R12: what Apache Kafka 4.4 answered to generated requests is what the broker answers.
+
+The answers were kept by `differ/run --record`; a Kafka runs only where `differ/run` is started by hand.
+"""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from differ import batches, known, schemas
+from differ import batches, known, pair, schemas, tape
 from differ.compare import Comparison
 from differ.mapping import Mapping
+
+TAPE = Path(__file__).parents[1] / "differ" / "kafka-4.4.tape.gz"
+
+
+def test_every_answer_is_kafkas(folder):
+    told = []
+    score = pair.replay(folder, TAPE, known.Known(), told.append)
+    assert score.requests >= 500
+    kinds = {(entry["api"], entry["version"]) for entry in tape.Tape(TAPE).entries if "api" in entry}
+    offered = {(name, version) for name, (low, high) in score.offers.items() for version in range(low, high + 1)}
+    assert not offered - kinds, f"not asked: {offered - kinds}"
+    first = told[0] if told else None
+    assert not told, f"{len(told)} answers differ, the first to {first.api.name} v{first.version} {tape.short(first.request)}: {'; '.join(map(str, first.found))}"
+
 
 def answer(**changes):
     partition = {"Index": 0, "ErrorCode": 0, "BaseOffset": 3, "LogAppendTimeMs": -1, "LogStartOffset": 0, "RecordErrors": [], "ErrorMessage": None}
