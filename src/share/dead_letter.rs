@@ -3,7 +3,6 @@
 use crate::base::ErrorCode;
 use crate::base::Offset;
 use crate::base::PartitionIndex;
-use crate::cluster::Image;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
 use crate::cluster::effective;
@@ -65,6 +64,9 @@ impl Service {
         let rules = self.rules(&live.key.group);
         let topic = self.dead_letter_topic(&rules).await?;
         let image = self.shared.publisher.current();
+        // Its partitions are to be opened here first, also where another one made it a moment ago.
+        let opened = self.shared.replicas.applied(image.offset);
+        let _in_time = self.shared.clock.timeout(TIMEOUT, opened).await;
         let partitions = image.topic(&topic).map_or(1, |topic| topic.partitions.len());
         let count = i32::try_from(partitions).unwrap_or(i32::MAX).max(1);
         let index = PartitionIndex(live.key.partition.0.rem_euclid(count));
@@ -145,10 +147,10 @@ impl Service {
             return Err(Error::Topic(name, "there is no such topic, and none is to be made"));
         }
         drop(broker);
-        self.make_topic(&image, name).await
+        self.make_topic(name).await
     }
 
-    async fn make_topic(&self, before: &Image, name: String) -> Result<String, Error> {
+    async fn make_topic(&self, name: String) -> Result<String, Error> {
         let setting = |key: &str, value: &str| (key.to_owned(), Some(value.to_owned()));
         let topic = NewTopic {
             name: name.clone(),
@@ -171,11 +173,6 @@ impl Service {
                 Ok(_) | Err(_) => {}
             }
         }
-        let image = self.shared.publisher.current();
-        let offset = image.offset.max(before.offset);
-        // Its partitions are to be opened here first.
-        let opened = self.shared.replicas.applied(offset);
-        let _in_time = self.shared.clock.timeout(TIMEOUT, opened).await;
         Ok(name)
     }
 }
@@ -242,8 +239,10 @@ impl Letter {
 fn copies(live: &Live, range: std::ops::Range<i64>, bytes_max: usize) -> (BTreeMap<i64, Record>, i64) {
     let mut found = BTreeMap::new();
     let log = live.log.log();
-    let limit = Offset(range.end).min(live.log.high_watermark());
-    let bytes = match log.read_bytes(Offset(range.start), limit, READ_BYTES) {
+    // Whole batches come, and the range may end within one. Of one record only its batch is read.
+    let is_one = range.end.saturating_sub(range.start) == 1;
+    let bytes_wanted = if is_one { 1 } else { READ_BYTES };
+    let bytes = match log.read_bytes(Offset(range.start), live.log.high_watermark(), bytes_wanted) {
         Ok(bytes) => bytes,
         Err(error) => {
             tracing::warn!(key = %live.key, first = range.start, %error, "records cannot be copied");

@@ -5,9 +5,12 @@ use super::admin::create;
 use super::data::batch;
 use super::data::send;
 use crate::base::ErrorCode;
+use crate::base::Offset;
 use crate::base::PartitionIndex;
 use crate::base::TopicId;
 use crate::groups;
+use crate::record::records;
+use crate::record::walk;
 use crate::replica::testing::LONG;
 use crate::share;
 use kafka_protocol::messages::AlterShareGroupOffsetsRequest;
@@ -311,6 +314,15 @@ async fn rejected_records_become_dead_letters() {
         }
     };
     broker.clock.timeout(LONG, wait).await.expect("two dead letters, and nothing left to do");
+    let log = broker.replicas.by_name("dlq.g", PartitionIndex(0)).unwrap();
+    let bytes = log.log().read_bytes(Offset(0), Offset(2), 1 << 20).unwrap();
+    let mut values = Vec::new();
+    for (at, header) in walk(&bytes).map_while(Result::ok) {
+        let batch = &bytes[at..at + header.total_size()];
+        values.extend(records(batch, 1 << 20).unwrap().map(|record| record.unwrap().value.unwrap()));
+    }
+    values.sort();
+    assert_eq!(values, ["a", "c"], "the records themselves");
 }
 
 #[tokio::test]
