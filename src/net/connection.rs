@@ -357,7 +357,11 @@ impl<H: Handler> Life<H> {
         let (peer, listener) = (self.connection.peer, &self.connection.listener);
         let metrics = &self.metrics;
         match end {
-            End::Idle => metrics.closed_idle.inc(),
+            End::Idle => {
+                metrics.closed_idle.inc();
+                debug!(%peer, %listener, "closed idle connection");
+                return;
+            }
             End::Stalled | End::Hoarded | End::Invalid(_) => metrics.closed_invalid.inc(),
             End::Peer | End::Refused(_) | End::Unsent(_) | End::Shutdown => {}
         }
