@@ -119,6 +119,10 @@ async def run(rounds, seed, plant=None, topics=0.3, tell=print):
             await asyncio.sleep(0.3)
             broker.kill()
             await load.ended()
+            # Of what was in flight without an answer, one may have been taken back and the next have found room.
+            for sent in [sent for partition in load.partitions for sent in partition.sent.values()]:
+                if not sent.acked and not sent.lane.repeats(False):
+                    sent.lane.void.add(sent.turn)
             if plant in plants.FILES:
                 plants.in_files(plant, broker, load, disk.mount / "data")
             broker.start()
