@@ -74,6 +74,10 @@ class Pair:
         self.b.kill()
 
 
+def without_offsets(records):
+    return [[record[0], *record[2:]] for record in records]
+
+
 def ours(folder):
     return start(folder / "b", transaction_state_log_num_partitions="2")
 
@@ -136,3 +140,22 @@ def test_records_configs_and_offsets_of_groups_are_mirrored_both_ways(pair):
             member.leave()
         finally:
             member.kill()
+
+
+@pytest.mark.parametrize("pair", [(ours, True)], ids=["ours"], indirect=True)
+def test_records_are_mirrored_exactly_once_although_all_are_killed(pair):
+    pair.write(RECORDS)
+    pair.mirror.start()
+    pair.copied("read_committed")
+    pair.write(RECORDS, "gzip")
+    pair.mirror.kill()
+    pair.a.kill()
+    pair.b.kill()
+    pair.a.start()
+    pair.b.start()
+    pair.write(RECORDS, "snappy")
+    pair.mirror.start()
+    for topic, (copy, original) in pair.copied("read_committed").items():
+        assert without_offsets(copy) == without_offsets(original), topic
+    for session in pair.sessions.values():
+        assert "__transaction_state" in session.ask("topics"), "it was not done in transactions"
