@@ -41,6 +41,8 @@ pub enum Timer {
 pub enum Change {
     /// The end of this id's transaction is to be announced to who writes markers.
     Announce(Arc<str>),
+    /// The id's transaction is over, which some may wait for.
+    Ended(Arc<str>),
     /// These markers of the id's transaction are written.
     Written(Arc<str>, Partitions),
 }
@@ -136,6 +138,7 @@ impl Transactions {
             Some(current) => self.put(id, Box::new(rules::complete(current, now))),
             None => Outcome::nothing(),
         };
+        outcome.changes.push(Change::Ended(id.clone()));
         outcome.answers.push((ticket, Answer::Done(Ok(()))));
         outcome
     }
@@ -300,6 +303,7 @@ impl Machine for Transactions {
     fn install(&mut self, change: Change) {
         match change {
             Change::Announce(id) => self.settings.bell.ring(id),
+            Change::Ended(id) => self.settings.ends.tell(&id),
             Change::Written(id, partitions) => {
                 let written = self.written.entry(id).or_default();
                 for (topic, of_topic) in partitions {

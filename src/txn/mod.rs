@@ -9,8 +9,10 @@
 
 mod bell;
 pub mod command;
+mod ends;
 mod list;
 pub mod machine;
+mod patience;
 #[cfg(feature = "fuzz")]
 pub mod probe;
 mod producer_ids;

@@ -49,8 +49,9 @@ const APPEARING_PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Clone)]
 pub struct Service {
     node_id: BrokerId,
+    pub(super) clock: Clock,
     runtime: Runtime<Transactions>,
-    settings: Arc<Settings>,
+    pub(super) settings: Arc<Settings>,
     publisher: Publisher,
     topic: Arc<InternalTopic>,
     producer_ids: Arc<ProducerIds>,
@@ -88,6 +89,7 @@ impl Service {
         };
         Service {
             node_id: config.node_id,
+            clock: clock.clone(),
             runtime: Runtime::new(options, clock),
             settings: Arc::new(Settings::of(config)),
             publisher,

@@ -2,6 +2,8 @@
 
 use crate::config::ServerConfig;
 use crate::txn::bell::Bell;
+use crate::txn::ends::Ends;
+use std::sync::Arc;
 use std::sync::atomic::AtomicI16;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -15,22 +17,30 @@ pub struct Settings {
     pub id_expiration_ms: i64,
     /// `transaction.remove.expired.transaction.cleanup.interval.ms`
     pub id_expiration_interval: Duration,
+    /// `add.partitions.to.txn.retry.backoff.max.ms`
+    pub patience: Duration,
+    /// `add.partitions.to.txn.retry.backoff.ms`
+    pub pause_max: Duration,
     /// The finalized level of `transaction.version`.
     pub(crate) level: AtomicI16,
     pub(crate) bell: Bell,
+    pub(crate) ends: Arc<Ends>,
 }
 
 impl Settings {
     /// The broker's settings.
     pub fn of(config: &ServerConfig) -> Settings {
         let transactions = &config.transactions;
-        let interval_ms = u64::try_from(transactions.id_expiration_interval_ms).unwrap_or(1);
+        let millis = |value: i32| Duration::from_millis(u64::try_from(value).unwrap_or(0));
         Settings {
             timeout_max_ms: transactions.timeout_max_ms,
             id_expiration_ms: i64::from(transactions.id_expiration_ms),
-            id_expiration_interval: Duration::from_millis(interval_ms.max(1)),
+            id_expiration_interval: millis(transactions.id_expiration_interval_ms.max(1)),
+            patience: millis(transactions.add_retry_max_ms),
+            pause_max: millis(transactions.add_retry_ms.max(1)),
             level: AtomicI16::new(0),
             bell: Bell::default(),
+            ends: Arc::default(),
         }
     }
 

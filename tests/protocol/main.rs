@@ -8,3 +8,4 @@ mod group_answers;
 mod hostile;
 mod node;
 mod requests;
+mod transactions;

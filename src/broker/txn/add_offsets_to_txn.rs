@@ -42,5 +42,5 @@ async fn add(broker: &Broker, request: &AddOffsetsToTxnRequest) -> Result<(), Er
         partitions,
         client_version: 0,
     };
-    broker.transactions.add(add).await
+    broker.transactions.patiently(&add.id, || broker.transactions.add(add.clone())).await
 }

@@ -112,7 +112,8 @@ async fn ask(
     if request.verify_only {
         broker.transactions.verify(add).await
     } else {
-        broker.transactions.add(add).await.map(|()| Partitions::new())
+        let added = broker.transactions.patiently(&add.id, || broker.transactions.add(add.clone())).await;
+        added.map(|()| Partitions::new())
     }
 }
 

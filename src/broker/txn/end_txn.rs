@@ -33,7 +33,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let outcome = if end.id.is_empty() {
         Err(crate::base::ErrorCode::InvalidRequest)
     } else {
-        broker.transactions.end(end).await
+        broker.transactions.patiently(&end.id, || broker.transactions.end(end.clone())).await
     };
     let answer = match outcome {
         Ok(next) if version >= NEW_EPOCH_FROM => EndTxnResponse::default()

@@ -65,7 +65,7 @@ async fn next(broker: &Broker, request: &InitProducerIdRequest) -> Result<Produc
                 expected,
                 fresh: None,
             };
-            broker.transactions.init(init).await
+            broker.transactions.patiently(&init.id, || broker.transactions.init(init.clone())).await
         }
     }
 }

@@ -12,10 +12,9 @@ use crate::txn::command::Add;
 use crate::txn::command::Producer;
 use crate::txn::transaction::Partitions;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// The first pause before partitions are added again; markers are mostly written by then.
-const PAUSE: Duration = Duration::from_millis(1);
+/// How often partitions are added for one write; markers come between at most once for each transaction.
+const ATTEMPTS: u32 = 3;
 
 /// What a request of a client may ask for, and which errors it knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,33 +113,44 @@ fn known(error: ErrorCode) -> ErrorCode {
     if error == ErrorCode::ProducerFenced { ErrorCode::InvalidProducerEpoch } else { error }
 }
 
-/// Adds partitions; waits a moment for the transaction before, whose markers are just being written.
+/// Adds partitions, and says what speaks for the write to each. A marker of the transaction before, written
+/// meanwhile, has ended the verification that was begun before it: then a new one begins, and the question comes again.
 async fn join(
     broker: &Broker,
     asker: &Asker,
     asked: Vec<Asked>,
     partitions: Partitions,
 ) -> Vec<Result<Proof, ErrorCode>> {
-    let settings = &broker.config.transactions;
-    let millis = |value: i32| Duration::from_millis(u64::try_from(value).unwrap_or(0));
-    let pause_max = millis(settings.add_retry_ms.max(1));
-    let mut pause = PAUSE.min(pause_max);
-    let deadline = broker.clock.now().plus(millis(settings.add_retry_max_ms));
     let mut asked: Vec<Option<Asked>> = asked.into_iter().map(Some).collect();
+    let add = question(asker, partitions);
+    let mut attempts = ATTEMPTS;
     loop {
-        let outcome = broker.transactions.add(question(asker, partitions.clone())).await;
-        if outcome != Err(ErrorCode::ConcurrentTransactions) || broker.clock.now() >= deadline {
+        let mut is_first = true;
+        let ask = || {
+            if !std::mem::take(&mut is_first) {
+                renew(&mut asked, asker.producer);
+            }
+            broker.transactions.add(add.clone())
+        };
+        let outcome = broker.transactions.patiently(&asker.id, ask).await;
+        attempts -= 1;
+        if outcome.is_err() || attempts == 0 || !renew(&mut asked, asker.producer) {
             let proof =
                 |one: &Option<Asked>| one.as_ref().map_or(Proof::None, |one| Proof::Verified(one.guard));
-            let answer = |one| outcome.map_err(known).map(|()| proof(one));
-            return asked.iter().map(answer).collect();
-        }
-        broker.clock.sleep(pause).await;
-        pause = (pause * 2).min(pause_max);
-        for one in &mut asked {
-            *one = one.as_ref().and_then(|one| one.renewed(asker.producer));
+            return asked.iter().map(|one| outcome.map_err(known).map(|()| proof(one))).collect();
         }
     }
+}
+
+/// Begins the verifications again that are over; whether there was one.
+fn renew(asked: &mut [Option<Asked>], producer: Producer) -> bool {
+    let mut any = false;
+    for one in asked {
+        let renewed = one.as_ref().and_then(|one| one.renewed(producer));
+        any |= renewed.as_ref().map(|one| one.guard) != one.as_ref().map(|one| one.guard);
+        *one = renewed;
+    }
+    any
 }
 
 fn question(asker: &Asker, partitions: Partitions) -> Add {

@@ -10,11 +10,11 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::Int, "add.partitions.to.txn.retry.backoff.max.ms", Some("100"))
         .at_least(0)
         .used()
-        .doc("How long a write waits for the producer's transaction before to end, before the producer is told to send again."),
+        .doc("How long a request waits for the markers of the transaction before to be written, before the producer is told to send again."),
     Definition::new(Kind::Int, "add.partitions.to.txn.retry.backoff.ms", Some("20"))
         .at_least(1)
         .used()
-        .doc("Longest pause between attempts to add partitions to a transaction."),
+        .doc("Longest pause before such a request looks again whether they are, though nobody says so."),
     Definition::new(Kind::Int, "producer.id.expiration.check.interval.ms", Some("600000"))
         .at_least(1)
         .internal()

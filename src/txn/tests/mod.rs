@@ -52,7 +52,10 @@ fn settings() -> Arc<Settings> {
         id_expiration_ms: 7 * 24 * 3_600_000,
         id_expiration_interval: Duration::from_secs(3600),
         level: AtomicI16::new(2),
+        patience: Duration::ZERO,
+        pause_max: Duration::ZERO,
         bell: Bell::default(),
+        ends: Arc::default(),
     })
 }
 
