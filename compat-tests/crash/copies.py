@@ -22,6 +22,9 @@ from harness.tools import LOG4J
 
 PARTITIONS = (0, 1)
 SETTINGS = {"group.min.session.timeout.ms": "1000", "transaction.state.log.num.partitions": "4"}
+# The copier asks where its group stands before its producer fences the one that was killed, and cannot know until the
+# transaction of that one has run out of time.
+TIMEOUT_MS = "4000"
 # What may happen at once, and how often.
 BLOWS = ("broker", "broker", "copier", "copier", "both")
 
@@ -56,7 +59,7 @@ def command(way, bootstrap, source, target, group, number):
     return ["java", *JAVA_OPTIONS, f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*",
             "org.apache.kafka.tools.TransactionalMessageCopier", "--broker-list", bootstrap, "--input-topic", source,
             "--input-partition", str(number), "--output-topic", target, "--consumer-group", group, "--transactional-id", transactional_id,
-            "--transaction-size", str(way.size), "--enable-random-aborts", "--use-group-metadata", *mode]
+            "--transaction-size", str(way.size), "--transaction-timeout", TIMEOUT_MS, "--enable-random-aborts", "--use-group-metadata", *mode]
 
 
 class Copiers:
