@@ -8,6 +8,7 @@ use crate::io::process;
 use crate::log::Description;
 use crate::log::DirectoryState;
 use crate::metrics;
+use crate::quota;
 use crate::replica::Replicas;
 use std::sync::Arc;
 use std::time::Duration;
@@ -76,6 +77,18 @@ impl Rooms {
         self.broker.fetch_sessions.sizes()
     }
 
+    /// The clients whose use is limited.
+    pub(super) fn limits(&self) -> Vec<metrics::Limit> {
+        let max = usize::try_from(self.broker.config.telemetry.series_max).unwrap_or(0);
+        let mut limits: Vec<metrics::Limit> =
+            self.broker.quotas.figures(max).into_iter().filter_map(limit).collect();
+        // Names that were cut to the same text are shown once.
+        limits.dedup_by(|one, before| {
+            (one.what, &one.user, &one.client_id) == (before.what, &before.user, &before.client_id)
+        });
+        limits
+    }
+
     /// The partitions here, sorted by name.
     pub(super) fn replicas(&self) -> metrics::Replicas {
         let wall = self.broker.clock.wall();
@@ -83,6 +96,24 @@ impl Rooms {
         let late_before = Timestamp(wall.0.saturating_sub(longest_ms).saturating_sub(LATE_BUFFER_MS));
         replicas(&self.broker.replicas, late_before)
     }
+}
+
+/// The longest name of a user or client that becomes a label, in bytes.
+const NAME_MAX: usize = 256;
+
+fn limit(figure: quota::Figure) -> Option<metrics::Limit> {
+    let what = match figure.kind {
+        quota::Kind::Produce => metrics::Limited::Produce,
+        quota::Kind::Fetch => metrics::Limited::Fetch,
+        quota::Kind::Request => metrics::Limited::Request,
+        quota::Kind::ControllerMutation => return None,
+    };
+    let cut = |mut name: String| {
+        name.truncate(name.floor_char_boundary(NAME_MAX));
+        name
+    };
+    let (user, client_id) = (cut(figure.user), cut(figure.client_id));
+    Some(metrics::Limit { what, user, client_id, rate: figure.rate, throttle_ms: figure.pause_ms })
 }
 
 fn directory(found: Description) -> metrics::Directory {

@@ -98,6 +98,7 @@ impl Pages {
                 observed.cluster = Some(rooms.cluster());
                 observed.sessions = Some(rooms.sessions());
                 observed.replicas = Some(rooms.replicas());
+                observed.limits = rooms.limits();
             }
             pages.metrics.text(&observed)
         };

@@ -99,6 +99,7 @@ impl From<&replica::Error> for Refused {
             E::OffsetNotAvailable => ErrorCode::OffsetNotAvailable,
             E::NotDeletable => ErrorCode::PolicyViolation,
             E::UnknownDirectory => ErrorCode::LogDirNotFound,
+            E::Cordoned => ErrorCode::InvalidReplicaAssignment,
             E::Batch(batch) => batch_code(batch),
             E::Log(log) => log_code(log),
         };

@@ -25,6 +25,7 @@ use super::controller::turn::Reply;
 use crate::base::BrokerId;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 /// How many commands may wait for the controller; more wait in their callers.
 pub(crate) const QUEUE: usize = 1024;
@@ -150,6 +151,15 @@ impl ControllerClient {
     /// [`Error::NotActive`], or [`Error::Refused`] for a broker that is not registered, or runs.
     pub async fn unregister_broker(&self, broker: BrokerId) -> Result<Applied<()>, Error> {
         self.call(|reply| Command::UnregisterBroker(broker, reply)).await
+    }
+
+    /// Tells which log directories of this broker get no new partitions from now on.
+    ///
+    /// # Errors
+    /// [`Error::NotActive`], or [`Error::Refused`] where this broker is not registered.
+    pub async fn cordon(&self, directories: Vec<Uuid>) -> Result<Applied<()>, Error> {
+        let broker = self.broker;
+        self.call(|reply| Command::Cordon { broker, directories, reply }).await
     }
 
     /// Tells in which directory this broker's replica of a partition lies now.

@@ -118,6 +118,12 @@ impl Image {
         }
     }
 
+    /// What a broker's setting was changed to while brokers run, as it was written: for this broker, or for all.
+    pub fn broker_setting(&self, broker: BrokerId, name: &str) -> Option<&str> {
+        let own = self.broker_configs(Some(broker)).get(name);
+        own.or_else(|| self.broker_configs(None).get(name)).map(String::as_str)
+    }
+
     /// A group's own settings; empty when it has none.
     pub fn group_configs(&self, group: &str) -> &BTreeMap<String, String> {
         self.configs.get(ResourceType::Group, group)

@@ -25,7 +25,7 @@ const LEVEL_DIRECTORIES: i16 = 17;
 /// 4.0-IV1: partitions carry eligible leader replicas (KIP-966).
 const LEVEL_ELR: i16 = 23;
 /// 4.3-IV0: registrations name cordoned log directories (KIP-1066).
-const LEVEL_CORDONED: i16 = 30;
+pub const LEVEL_CORDONED: i16 = 30;
 
 macro_rules! record_types {
     ($( $key:literal $variant:ident $type:ident $max:literal, )*) => {

@@ -227,7 +227,7 @@ impl Definition {
             Kind::Long => self.number(value, trimmed.parse::<i64>().ok()),
             Kind::Double => {
                 let number = trimmed.parse::<f64>().ok().filter(|number| number.is_finite());
-                self.number(value, number.map(|number| format!("{number:?}").replace('e', "E")))
+                self.number(value, number.map(double))
             }
             Kind::List => self.parse_list(trimmed),
         }
@@ -242,7 +242,11 @@ impl Definition {
 
     fn parse_list(&self, value: &str) -> Result<String, Invalid> {
         let entries = list(value);
-        if entries.iter().any(|entry| entry.is_empty()) {
+        // Those of replicas are all shown in their refusal.
+        let empty = entries.iter().position(|entry| entry.is_empty());
+        if let Some(empty) = empty.filter(|_| self.range != Range::ThrottledReplicas) {
+            let before = entries.get(..empty).unwrap_or_default();
+            self.check_words(before)?;
             return Err(Invalid::sentence(
                 self.name,
                 value,
@@ -272,13 +276,7 @@ impl Definition {
             Range::OneOf(words) => Some(format!("String must be one of: {}", words.join(", "))),
             Range::OneOfIgnoringCase(words) => (!words.iter().any(|word| word.eq_ignore_ascii_case(shown)))
                 .then(|| format!("String must be one of (case insensitive): {}", words.join(", "))),
-            Range::ListOf(words) => match list(shown).into_iter().find(|entry| !words.contains(entry)) {
-                Some(entry) => {
-                    let message = format!("String must be one of: {}", words.join(", "));
-                    return Err(self.invalid(entry, message));
-                }
-                None => None,
-            },
+            Range::ListOf(_) => return self.check_words(&list(shown)),
             Range::NotEmpty if shown.is_empty() && self.kind == Kind::List => {
                 return Err(Invalid::sentence(
                     self.name,
@@ -301,6 +299,15 @@ impl Definition {
         message.map_or(Ok(()), |message| Err(self.invalid(shown, message)))
     }
 
+    /// Checks the entries of a list of given words, the first first.
+    fn check_words(&self, entries: &[&str]) -> Result<(), Invalid> {
+        let Range::ListOf(words) = self.range else { return Ok(()) };
+        match entries.iter().find(|entry| !words.contains(entry)) {
+            Some(entry) => Err(self.invalid(entry, format!("String must be one of: {}", words.join(", ")))),
+            None => Ok(()),
+        }
+    }
+
     fn check_throttled(&self, shown: &str) -> Result<(), Invalid> {
         let valid = shown == "*" || list(shown).iter().all(|entry| is_partition_and_broker(entry));
         if valid {
@@ -316,7 +323,20 @@ impl Definition {
 
     fn invalid(&self, value: &str, message: String) -> Invalid {
         let value = if self.sensitive() { "[hidden]" } else { value };
-        Invalid { key: self.name.to_owned(), value: value.to_owned(), message, sentence: false }
+        Invalid { key: self.name.to_owned(), value: value.to_owned(), message, form: Form::Reason }
+    }
+}
+
+/// A floating point number as Java writes it: with an exponent from ten millions on, and below a thousandth.
+fn double(number: f64) -> String {
+    let size = number.abs();
+    if size == 0.0 || (1e-3..1e7).contains(&size) {
+        return format!("{number:?}");
+    }
+    let text = format!("{number:E}");
+    match text.split_once('E') {
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
     }
 }
 
@@ -364,28 +384,59 @@ pub struct Invalid {
     pub value: String,
     /// Why not.
     pub message: String,
-    /// Whether the message is complete without the setting and the value in front of it.
-    sentence: bool,
+    /// What goes before the message.
+    form: Form,
+}
+
+/// How a refusal is worded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// The setting and the value go before the message.
+    Reason,
+    /// The message is complete.
+    Sentence,
+    /// The message is complete, and clients of Kafka see `requirement failed: ` before it.
+    Requirement,
 }
 
 impl Invalid {
     /// A refusal that is shown as `Invalid value V for configuration K: message`.
     pub fn new(key: &str, value: &str, message: impl Into<String>) -> Invalid {
-        Invalid { key: key.to_owned(), value: value.to_owned(), message: message.into(), sentence: false }
+        Invalid { key: key.to_owned(), value: value.to_owned(), message: message.into(), form: Form::Reason }
     }
 
     /// A refusal whose message is shown alone.
     pub fn sentence(key: &str, value: &str, message: impl Into<String>) -> Invalid {
-        Invalid { key: key.to_owned(), value: value.to_owned(), message: message.into(), sentence: true }
+        Invalid {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            message: message.into(),
+            form: Form::Sentence,
+        }
+    }
+
+    /// A refusal of what does not fit together (`KafkaConfig.validateValues`): its message is shown alone, and clients of
+    /// Kafka see two words before it.
+    pub fn requirement(key: &str, value: &str, message: impl Into<String>) -> Invalid {
+        Invalid { form: Form::Requirement, ..Invalid::sentence(key, value, message) }
+    }
+
+    /// What a client is told.
+    pub fn for_clients(&self) -> String {
+        match self.form {
+            Form::Requirement => format!("requirement failed: {self}"),
+            Form::Reason | Form::Sentence => self.to_string(),
+        }
     }
 }
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.sentence {
-            f.write_str(&self.message)
-        } else {
-            write!(f, "Invalid value {} for configuration {}: {}", self.value, self.key, self.message)
+        match self.form {
+            Form::Sentence | Form::Requirement => f.write_str(&self.message),
+            Form::Reason => {
+                write!(f, "Invalid value {} for configuration {}: {}", self.value, self.key, self.message)
+            }
         }
     }
 }
@@ -411,7 +462,11 @@ mod tests {
         check(policy, "delete, compact", Ok("delete,compact"));
         check(policy, "delete,delete", Ok("delete"));
         check(policy, "", Ok(""));
-        check(Definition::new(Kind::Double, "d", None), ".50", Ok("0.5"));
+        let number = Definition::new(Kind::Double, "d", None);
+        let numbers = [(".50", "0.5"), ("3000000000", "3.0E9"), ("0", "0.0"), ("9999999", "9999999.0")];
+        for (given, shown) in numbers.into_iter().chain([("0.0001234", "1.234E-4"), ("-2", "-2.0")]) {
+            check(number, given, Ok(shown));
+        }
     }
 
     /// The wording was taken from a running Kafka 4.4.
@@ -433,6 +488,11 @@ mod tests {
             Err("Invalid value foo for configuration p: String must be one of: compact, delete"),
         );
         check(policy, "delete,,compact", Err("Configuration 'p' values must not be empty."));
+        check(
+            policy,
+            "foo,,compact",
+            Err("Invalid value foo for configuration p: String must be one of: compact, delete"),
+        );
         let throttled = Definition::new(Kind::List, "t", None).range(Range::ThrottledReplicas);
         check(throttled, "0:1,1:2", Ok("0:1,1:2"));
         check(throttled, "*", Ok("*"));

@@ -3,6 +3,7 @@
 use crate::config::define::Definition;
 use crate::config::define::Mode;
 use crate::config::define::Range;
+use crate::config::differences::DIFFERENCES;
 use crate::config::keys::BROKER_SUBJECTS;
 use crate::config::keys::client_metrics_keys;
 use crate::config::keys::group_keys;
@@ -25,7 +26,7 @@ with one line. Settings marked *no effect yet* are accepted, kept and shown, and
 
 The column *change* says how a setting is changed, with Apache Kafka's words: `read-only` in the file, for the next start;
 `per-broker` also while the broker runs, for one broker; `cluster-wide` also for all brokers. A change while the broker
-runs counts at once, except where the text says that it counts at the next start.
+runs counts at once, except where the text says otherwise.
 ";
 
 /// The whole page.
@@ -43,7 +44,20 @@ fn page() -> String {
     section(&mut page, "A group's settings", group_keys());
     page.push_str("\n# Client metrics\n");
     section(&mut page, "A subscription's settings", client_metrics_keys());
+    differences(&mut page);
     page
+}
+
+fn differences(page: &mut String) {
+    page.push_str(
+        "\n# What differs from Apache Kafka 4.4\n\nA test compares what both say of every setting, and how both refuse \
+         values of every kind; this is all\nthat differs. The loggers of `kafka-configs.sh --entity-type broker-loggers` are \
+         named after the rooms of the source,\n`dohle.log` for instance.\n\n| setting | what | why |\n|---|---|---|\n",
+    );
+    for meant in DIFFERENCES {
+        writeln!(page, "| `{}` | {} | {} |", meant.names, meant.aspect.name(), meant.why)
+            .expect("writing to a text does not fail");
+    }
 }
 
 fn section(page: &mut String, title: &str, keys: &[Definition]) {
@@ -120,6 +134,7 @@ mod tests {
                 assert!(!definition.doc.contains('|'), "{}", definition.name);
             }
         }
+        let (page, _) = page.split_once("# What differs").unwrap();
         for definition in broker_keys() {
             let row = format!("| `{}` |", definition.name);
             let rows = page.lines().filter(|line| line.starts_with(&row)).count();

@@ -7,6 +7,8 @@
 mod consumer_groups;
 mod define;
 #[cfg(test)]
+pub mod differences;
+#[cfg(test)]
 mod docs;
 mod keys;
 mod listener;

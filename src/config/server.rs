@@ -246,6 +246,8 @@ pub struct StorageSettings {
     pub producer_id_expiration_check_interval_ms: i32,
     /// Compaction.
     pub cleaner: CleanerSettings,
+    /// `cordoned.log.dirs`: those of the log directories that get nothing new (KIP-1066).
+    pub cordoned_log_dirs: Vec<PathBuf>,
 }
 
 /// The metadata log.
@@ -314,6 +316,7 @@ impl ServerConfig {
         let node_id = node_id(&values)?;
         check_roles(&values, node_id)?;
         check_cleaner(&values)?;
+        check_roll(&values)?;
         let log = TopicConfig::from_broker(&values)?;
         check_retention(&log)?;
         Ok(ServerConfig {
@@ -383,7 +386,13 @@ impl ServerConfig {
 
     /// What was set for this broker setting by the file, the environment or the command line.
     pub fn set_value(&self, kafka_key: &str) -> Option<&str> {
-        self.values.set(kafka_key)
+        // Two names of one number: Kafka counts both as set where one is.
+        let other = match kafka_key {
+            "broker.id" => Some("node.id"),
+            "node.id" => Some("broker.id"),
+            _ => None,
+        };
+        self.values.set(kafka_key).or_else(|| self.values.set(other?))
     }
 
     /// The names of all that was set by the file, the environment or the command line, also of what is unknown.
@@ -476,7 +485,18 @@ fn check_cleaner(values: &Values) -> Result<(), Invalid> {
     let threads = i64::from(values.int("log.cleaner.threads")).max(1);
     if bytes / threads <= 1 << 20 {
         let message = "log.cleaner.dedupe.buffer.size must be at least 1MB per cleaner thread.";
-        return Err(Invalid::sentence(KEY, &bytes.to_string(), message));
+        return Err(Invalid::requirement(KEY, &bytes.to_string(), message));
+    }
+    Ok(())
+}
+
+/// Kafka's rule for ages at which segments are closed (`KafkaConfig.validateValues`).
+fn check_roll(values: &Values) -> Result<(), Invalid> {
+    for (key, least) in [("log.roll.ms", 1), ("log.roll.jitter.ms", 0)] {
+        if let Some(value) = values.optional_long(key).filter(|value| *value < least) {
+            let message = format!("{key} must be greater than or equal to {least}");
+            return Err(Invalid::requirement(key, &value.to_string(), message));
+        }
     }
     Ok(())
 }
@@ -485,7 +505,7 @@ fn check_cleaner(values: &Values) -> Result<(), Invalid> {
 fn check_retention(log: &TopicConfig) -> Result<(), Invalid> {
     if log.retention_ms == 0 {
         let message = "log.retention.ms must be unlimited (-1) or, greater than or equal to 1";
-        return Err(Invalid::sentence("log.retention.ms", "0", message));
+        return Err(Invalid::requirement("log.retention.ms", "0", message));
     }
     Ok(())
 }
@@ -582,7 +602,7 @@ fn network_settings(values: &Values) -> Result<NetworkSettings, Invalid> {
         ));
     }
     if network.max_connections_per_ip == 0 && network.max_connections_per_ip_overrides.is_empty() {
-        return Err(Invalid::sentence(
+        return Err(Invalid::requirement(
             "max.connections.per.ip",
             "0",
             "max.connections.per.ip can be set to zero only if max.connections.per.ip.overrides property is set.",
@@ -623,6 +643,7 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> Result<StorageSetting
         let message = format!("Duplicate log directory found: {value}");
         return Err(Invalid::sentence("log.dirs", &value, message));
     }
+    let cordoned_log_dirs = cordoned_log_dirs(values, &log_dirs)?;
     let metadata_log_dir = values
         .text("metadata.log.dir")
         .map(PathBuf::from)
@@ -632,6 +653,7 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> Result<StorageSetting
         node_id,
         cluster_id: values.text("cluster.id"),
         log_dirs,
+        cordoned_log_dirs,
         metadata_log_dir,
         flush_acks: match values.get("log.flush.acks") {
             Some("always") => FlushAcks::Always,
@@ -659,6 +681,29 @@ fn storage_settings(values: &Values, node_id: BrokerId) -> Result<StorageSetting
             backoff_ms: values.long("log.cleaner.backoff.ms"),
         },
     })
+}
+
+/// `*` alone, or some of the log directories (`KafkaConfig.validateCordonedLogDirs`).
+fn cordoned_log_dirs(values: &Values, log_dirs: &[PathBuf]) -> Result<Vec<PathBuf>, Invalid> {
+    const KEY: &str = "cordoned.log.dirs";
+    let entries = values.list(KEY);
+    if entries == ["*"] {
+        return Ok(log_dirs.to_vec());
+    }
+    if entries.contains(&"*") {
+        let message = format!("When {KEY} is set to *, it must not contain other values");
+        return Err(Invalid::requirement(KEY, &entries.join(","), message));
+    }
+    let is_one = |entry: &&str| log_dirs.iter().any(|dir| is_same(dir, Path::new(entry)));
+    let strange: Vec<&str> = entries.iter().copied().filter(|entry| !is_one(entry)).collect();
+    if strange.is_empty() {
+        return Ok(entries.into_iter().map(PathBuf::from).collect());
+    }
+    let message = format!(
+        "All entries in {KEY} must be present in log.dirs or log.dir. Missing entries : {}",
+        strange.join(", ")
+    );
+    Err(Invalid::requirement(KEY, &entries.join(","), message))
 }
 
 /// Whether two paths name one place; links are not followed.

@@ -278,7 +278,8 @@ impl Service {
         request: impl FnOnce(Arc<Image>, streams::settings::Settings) -> StreamsHeartbeat,
     ) -> Result<Alive, Refusal> {
         let image = self.publisher.current();
-        let settings = streams::settings::Settings::of(&self.settings.streams, &image, group);
+        let settings =
+            streams::settings::Settings::of(&self.settings.streams, self.settings.node_id, &image, group);
         let command = Command::StreamsHeartbeat(Box::new(request(image, settings)));
         match self.ask(group, command).await {
             Ok(Answer::StreamsHeartbeat(answer)) => answer.map(|alive| *alive),

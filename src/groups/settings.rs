@@ -1,5 +1,6 @@
 //! The settings that the rules of groups depend on.
 
+use crate::base::BrokerId;
 use crate::config::ConsumerGroupSettings;
 use crate::config::ServerConfig;
 use crate::config::StreamsGroupSettings;
@@ -12,6 +13,8 @@ use std::time::Duration;
 /// Rules' settings, named after Kafka's keys (`GroupCoordinatorConfig`, `OffsetConfig`).
 #[derive(Clone, Debug)]
 pub struct Settings {
+    /// `node.id`, for the settings that this broker alone was given while it runs.
+    pub node_id: BrokerId,
     /// `group.min.session.timeout.ms`
     pub session_timeout_min_ms: i32,
     /// `group.max.session.timeout.ms`
@@ -43,6 +46,7 @@ impl Settings {
     pub fn of(config: &ServerConfig) -> Settings {
         let millis = |value: i64| Duration::from_millis(u64::try_from(value).unwrap_or(0));
         Settings {
+            node_id: config.node_id,
             session_timeout_min_ms: config.groups.min_session_timeout_ms,
             session_timeout_max_ms: config.groups.max_session_timeout_ms,
             initial_rebalance_delay_ms: config.groups.initial_rebalance_delay_ms,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 pub const ROOT: &str = "root";
 
 /// The parts of the program that have a level of their own.
-const PARTS: [&str; 15] = [
+const PARTS: [&str; 16] = [
     "admin",
     "broker",
     "cli",
@@ -25,6 +25,7 @@ const PARTS: [&str; 15] = [
     "record",
     "replica",
     "server",
+    "share",
     "txn",
 ];
 
@@ -136,6 +137,27 @@ pub fn filter(base: &str, changed: &Changed) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_room_that_writes_to_the_log_has_a_level() {
+        let rooms = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap();
+        for room in rooms.map(|room| room.unwrap().path()).filter(|path| path.is_dir()) {
+            let mut folders = vec![room.clone()];
+            let mut logs = false;
+            while let Some(folder) = folders.pop() {
+                for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                    if path.is_dir() {
+                        folders.push(path);
+                    } else {
+                        logs |=
+                            std::fs::read_to_string(path).is_ok_and(|text| text.contains("use tracing::"));
+                    }
+                }
+            }
+            let name = room.file_name().unwrap().to_str().unwrap();
+            assert!(!logs || PARTS.contains(&name), "{name} has no level");
+        }
+    }
 
     #[test]
     fn a_filter_has_the_root_and_each_part_that_was_changed() {

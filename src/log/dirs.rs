@@ -139,6 +139,8 @@ pub(crate) struct Inner {
     /// Directories that could not be opened at the start, and why.
     pub(crate) failed: Vec<(PathBuf, Arc<str>)>,
     cluster_id: String,
+    /// The directories that get no new logs: `cordoned.log.dirs`, which may change.
+    cordoned: Mutex<Vec<DirectoryId>>,
     /// `producer.id.expiration.ms`, which may change.
     pub(crate) producer_expiration_ms: AtomicI32,
     /// Compaction has threads of its own.
@@ -254,6 +256,7 @@ impl Dirs {
         let inner = Arc::new(Inner {
             disk,
             clock,
+            cordoned: Mutex::new(of_paths(&opened, &settings.cordoned_log_dirs)),
             producer_expiration_ms: AtomicI32::new(settings.producer_id_expiration_ms),
             has_cleaner_threads: threads == Threads::Own,
             settings,
@@ -586,9 +589,20 @@ impl Dirs {
         self.inner.drive_disks()
     }
 
-    /// Puts those settings in force that may change while the broker runs: `log.cleaner.*` and
+    /// The directories at these paths, as far as they were opened.
+    pub fn at(&self, paths: &[PathBuf]) -> Vec<DirectoryId> {
+        of_paths(&self.inner.homes, paths)
+    }
+
+    /// The directories that get no new logs.
+    pub fn cordoned(&self) -> Vec<DirectoryId> {
+        self.inner.cordoned.lock().clone()
+    }
+
+    /// Puts those settings in force that may change while the broker runs: `log.cleaner.*`, `cordoned.log.dirs` and
     /// `producer.id.expiration.ms`. The others keep their values until the next start.
     pub fn reconfigure(&self, settings: &StorageSettings) {
+        *self.inner.cordoned.lock() = of_paths(&self.inner.homes, &settings.cordoned_log_dirs);
         self.inner.producer_expiration_ms.store(settings.producer_id_expiration_ms, Ordering::Relaxed);
         self.inner.cleaner.reconfigure(&settings.cleaner);
         if self.inner.has_cleaner_threads
@@ -860,9 +874,21 @@ impl Inner {
             return Ok(home);
         }
         let count = |home: &Home| home.directory.open.lock().len() + home.unopened.lock().found.len();
+        let cordoned = self.cordoned.lock().clone();
         let online = self.homes.iter().filter(|home| home.directory.check().is_ok());
-        online.min_by_key(|home| count(home)).ok_or(Error::NoDirectory)
+        // Where the cluster wants one here although all are cordoned, it has to go somewhere.
+        online
+            .min_by_key(|home| (cordoned.contains(&home.directory.id), count(home)))
+            .ok_or(Error::NoDirectory)
     }
+}
+
+/// The ids of the directories at these paths.
+fn of_paths(homes: &[Arc<Home>], paths: &[PathBuf]) -> Vec<DirectoryId> {
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let wanted: Vec<PathBuf> = paths.iter().map(|path| absolute(path)).collect();
+    let homes = homes.iter().filter(|home| wanted.contains(&absolute(&home.directory.path)));
+    homes.map(|home| home.directory.id).collect()
 }
 
 pub(crate) const METADATA_TOPIC: &str = "__cluster_metadata";

@@ -2,7 +2,7 @@
 //!
 //! Promises: a name is written in one place only; handles are cheap to clone and to raise; label values come from
 //! closed sets (requests, listeners, log directories) or are bounded by a setting (topics and partitions that exist
-//! here), so nothing a client sends can grow memory. Never: reads the state of a room; rooms raise the handles they
+//! here, clients with quotas), so nothing a client sends can grow memory. Never: reads the state of a room; rooms raise the handles they
 //! are given, and whoever shows the figures brings what is only looked up ([`Observed`]). Called by: the rooms that
 //! measure, and `admin/`, which shows the figures.
 
@@ -18,6 +18,7 @@ mod groups;
 mod log;
 mod net;
 mod process;
+mod quotas;
 mod registry;
 mod replica;
 mod spread;
@@ -33,6 +34,7 @@ pub use groups::Groups;
 pub use log::{Directory, Log};
 pub use net::{Listener, Net};
 pub use process::Process;
+pub use quotas::{Limit, Limited};
 pub use registry::{Observed, Registry};
 pub use replica::{Led, Partition, Replicas};
 pub use spread::Spread;

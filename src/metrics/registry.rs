@@ -13,6 +13,7 @@ use crate::metrics::log;
 use crate::metrics::log::Log;
 use crate::metrics::net::Net;
 use crate::metrics::process;
+use crate::metrics::quotas;
 use crate::metrics::replica;
 use crate::metrics::topics::Topics;
 use crate::metrics::txn;
@@ -40,6 +41,7 @@ struct Shared {
     cluster: cluster::Shown,
     groups: groups::Shown,
     transactions: txn::Shown,
+    quotas: quotas::Shown,
     process: process::Shown,
 }
 
@@ -60,6 +62,8 @@ pub struct Observed {
     pub transactions: Option<txn::Transactions>,
     /// The fetch sessions.
     pub sessions: Option<broker::Sessions>,
+    /// The clients whose use is limited.
+    pub limits: Vec<quotas::Limit>,
     /// How many partitions and topics are shown by name.
     pub partitions_max: usize,
 }
@@ -77,6 +81,7 @@ impl Registry {
         let groups = groups::Shown::new(&mut collectors);
         let transactions = txn::Shown::new(&mut collectors);
         let cluster = cluster::Shown::new(&mut collectors);
+        let quotas = quotas::Shown::new(&mut collectors);
         let process = process::Shown::new(&mut collectors);
         let Collectors { registry, definitions } = collectors;
         let shared = Shared {
@@ -91,6 +96,7 @@ impl Registry {
             cluster,
             groups,
             transactions,
+            quotas,
             process,
         };
         Registry { shared: Arc::new(shared) }
@@ -151,6 +157,7 @@ impl Registry {
         if let Some(transactions) = &observed.transactions {
             self.shared.transactions.show(&mut page, transactions);
         }
+        self.shared.quotas.show(&mut page, &observed.limits);
         self.shared.process.show(&mut page, &observed.process);
         page.text()
     }

@@ -20,6 +20,26 @@ skipped; what is no UTF-8 in a string becomes U+FFFD, as in Java.
 |---:|---|---|---|---|---|
 ";
 
+/// The levels are those of `cluster::controller::features`, which a test compares.
+const FEATURES: &str = "
+## Features
+
+Clients and tools are told of these features (KIP-584); a new cluster has each at its highest level. `kafka-features.sh`
+changes them.
+
+| feature | levels | what the highest gives |
+|---|---|---|
+| `eligible.leader.replicas.version` | 0-1 | Eligible leader replicas are kept (KIP-966); `min.insync.replicas` is one for all brokers. |
+| `group.version` | 0-1 | Consumer groups of the newer protocol (KIP-848). |
+| `metadata.version` | 7-33 | 4.4-IV2; 7 is 3.3-IV3. |
+| `share.version` | 0-2 | Share groups (KIP-932), with dead-letter topics (KIP-1191). |
+| `streams.version` | 0-1 | Streams groups (KIP-1071). |
+| `transaction.version` | 0-2 | A new epoch with each end of a transaction, partitions that join by the first write (KIP-890). |
+
+Apache Kafka also tells of `kraft.version`, whose level 1 means that controllers can be added and removed. There is one
+controller here, so the feature is not offered.
+";
+
 /// The page.
 pub fn page() -> String {
     let mut page = String::from(HEAD);
@@ -32,6 +52,7 @@ pub fn page() -> String {
             writeln!(page, "| {} | {} | {served} | {shown} | {flexible} | {} |", api.key, api.name, api.note);
         debug_assert!(written.is_ok(), "writing to a string does not fail");
     }
+    page.push_str(FEATURES);
     page
 }
 

@@ -48,15 +48,19 @@ impl Rate {
         }
     }
 
+    /// How fast it comes, in units a second.
+    pub(super) fn rate(&mut self, windows: Windows, now: Instant) -> f64 {
+        self.forget(windows, now);
+        self.samples.iter().map(|sample| sample.amount).sum::<f64>() / self.seconds(windows, now)
+    }
+
     /// How long to pause until the rate is back at `limit`, in units a second; zero while it is not above.
     pub(super) fn pause(&mut self, windows: Windows, limit: f64, now: Instant) -> Duration {
-        self.forget(windows, now);
-        let seconds = self.seconds(windows, now);
-        let rate = self.samples.iter().map(|sample| sample.amount).sum::<f64>() / seconds;
+        let rate = self.rate(windows, now);
         if rate <= limit {
             return Duration::ZERO;
         }
-        seconds_of((rate - limit) / limit * seconds)
+        seconds_of((rate - limit) / limit * self.seconds(windows, now))
     }
 
     /// Whether nothing came in all the windows.
@@ -79,6 +83,27 @@ impl Rate {
         let missing = windows.count.saturating_sub(1).saturating_sub(full);
         let whole = elapsed.saturating_add(windows.length.saturating_mul(missing));
         whole.max(Duration::from_millis(1)).as_secs_f64()
+    }
+}
+
+/// The mean of what was told in the last windows (Kafka's `Avg`).
+#[derive(Debug, Default)]
+pub(super) struct Mean {
+    sum: Rate,
+    count: Rate,
+}
+
+impl Mean {
+    /// Adds a value.
+    pub(super) fn record(&mut self, windows: Windows, value: f64, now: Instant) {
+        self.sum.record(windows, value, now);
+        self.count.record(windows, 1.0, now);
+    }
+
+    /// The mean; `None` where nothing was told.
+    pub(super) fn value(&mut self, windows: Windows, now: Instant) -> Option<f64> {
+        let (sum, count) = (self.sum.rate(windows, now), self.count.rate(windows, now));
+        (count > 0.0).then(|| sum / count)
     }
 }
 
@@ -143,10 +168,22 @@ mod tests {
         rate.record(WINDOWS, 600.0, at(500));
         // As Kafka's own test has it: 5600 bytes in 10.5 s at 500 a second are 0.7 s too early.
         assert_eq!(rate.pause(WINDOWS, 500.0, at(500)), Duration::from_millis(700));
+        assert!((rate.rate(WINDOWS, at(500)) - 5600.0 / 10.5).abs() < 1e-9);
         rate.record(WINDOWS, -600.0, at(500));
         assert_eq!(rate.pause(WINDOWS, 500.0, at(500)), Duration::ZERO);
         assert!(!rate.is_idle(WINDOWS, at(10_999)));
         assert!(rate.is_idle(WINDOWS, at(11_000)));
+    }
+
+    #[test]
+    fn a_mean_forgets_what_is_older_than_all_windows() {
+        let mut mean = Mean::default();
+        assert_eq!(mean.value(WINDOWS, at(0)), None);
+        mean.record(WINDOWS, 10.0, at(0));
+        mean.record(WINDOWS, 30.0, at(5000));
+        assert_eq!(mean.value(WINDOWS, at(5000)), Some(20.0));
+        assert_eq!(mean.value(WINDOWS, at(11_000)), Some(30.0));
+        assert_eq!(mean.value(WINDOWS, at(16_000)), None);
     }
 
     #[test]

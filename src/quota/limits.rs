@@ -101,6 +101,16 @@ impl Rates {
         client.map(|rate| limit(rate, false, true))
     }
 
+    /// Whether a limit holds for what is counted under these names, each empty where the limit is shared over it.
+    pub(super) fn counts(&self, user: &str, client_id: &str) -> bool {
+        let limit = if user.is_empty() {
+            self.clients.get(client_id).map(|rate| Limit { rate, by_user: false, by_client: true })
+        } else {
+            self.of(user, client_id)
+        };
+        limit.is_some_and(|limit| limit.by_user != user.is_empty() && limit.by_client != client_id.is_empty())
+    }
+
     fn set(&mut self, entity: &Entity<'_>, rate: f64) {
         match (entity.user, entity.client) {
             (Some(user), client) => {

@@ -11,6 +11,7 @@ mod limits;
 mod throttle;
 
 pub use limits::Kind;
+pub use throttle::Figure;
 pub use throttle::Quotas;
 pub use throttle::Who;
 

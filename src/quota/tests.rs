@@ -44,6 +44,33 @@ async fn a_client_beyond_its_limit_pauses_and_others_do_not() {
 }
 
 #[tokio::test]
+async fn who_is_limited_is_measured_until_the_limit_goes() {
+    let mut image = Image::empty("c");
+    set(&mut image, ("client-id", None), "producer_byte_rate", 1000.0);
+    set(&mut image, ("user", Some("ANONYMOUS")), "consumer_byte_rate", 1e9);
+    let quotas = Quotas::new(&SETTINGS, Clock::system());
+    quotas.update(&image).await;
+    let pause = quotas.record(Kind::Produce, ME, 20_000.0);
+    quotas.record(Kind::Produce, OTHER, 10.0);
+    quotas.record(Kind::Fetch, ME, 10.0);
+    let figures = quotas.figures(10);
+    let names: Vec<(Kind, &str, &str)> =
+        figures.iter().map(|one| (one.kind, one.user.as_str(), one.client_id.as_str())).collect();
+    let wanted = [(Kind::Produce, "", "me"), (Kind::Produce, "", "other"), (Kind::Fetch, "ANONYMOUS", "")];
+    assert_eq!(names, wanted);
+    assert!(figures[0].rate > 1900.0 && figures[0].rate <= 2000.0, "{}", figures[0].rate);
+    let told = figures[0].pause_ms.unwrap();
+    assert!((told - pause.as_secs_f64() * 1000.0).abs() < 0.001, "{told}");
+    assert_eq!(figures[1].pause_ms, None);
+    assert_eq!(quotas.figures(1).len(), 2, "at most one of each kind");
+    let mut image = Image::empty("c");
+    set(&mut image, ("client-id", Some("other")), "producer_byte_rate", 1000.0);
+    quotas.update(&image).await;
+    let left: Vec<String> = quotas.figures(10).into_iter().map(|one| one.client_id).collect();
+    assert_eq!(left, ["other"]);
+}
+
+#[tokio::test]
 async fn names_made_up_for_each_request_do_not_take_memory_without_end() {
     let mut image = Image::empty("c");
     set(&mut image, ("client-id", None), "request_percentage", 1.0);

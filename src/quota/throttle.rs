@@ -1,5 +1,6 @@
 //! What clients have used, and how long those beyond their limit have to pause.
 
+use super::bucket::Mean;
 use super::bucket::Rate;
 use super::bucket::TokenBucket;
 use super::bucket::Windows;
@@ -59,9 +60,31 @@ struct Shared {
     kinds: AtomicU8,
     limits: ArcSwap<Limits>,
     addresses: ArcSwap<HashMap<IpAddr, f64>>,
-    rates: [Mutex<Entities<Key, Rate>>; 3],
+    rates: [Mutex<Entities<Key, Use>>; 3],
     mutations: Mutex<Entities<Key, TokenBucket>>,
     connections: Mutex<Entities<IpAddr, Rate>>,
+}
+
+/// What one client has used, and how long it had to pause.
+#[derive(Debug, Default)]
+struct Use {
+    rate: Rate,
+    pauses: Mean,
+}
+
+/// What a client whose use is limited did in the last windows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// Of what.
+    pub kind: Kind,
+    /// The user; empty where the limit is not by user.
+    pub user: String,
+    /// What the client calls itself; empty where the limit is not by client id.
+    pub client_id: String,
+    /// Units a second.
+    pub rate: f64,
+    /// The mean of the pauses, in milliseconds; `None` where there were none.
+    pub pause_ms: Option<f64>,
 }
 
 /// What each client has used.
@@ -108,7 +131,7 @@ impl Quotas {
     /// No limits, until [`Quotas::update`] or [`Quotas::follow`] tell of some.
     pub fn new(settings: &QuotaSettings, clock: Clock) -> Quotas {
         let now = clock.now();
-        let rates = || Mutex::new(Entities::new(Rate::default(), now));
+        let rates = || Mutex::new(Entities::new(Use::default(), now));
         Quotas {
             shared: Arc::new(Shared {
                 windows: windows(settings.window_num, settings.window_seconds),
@@ -165,7 +188,15 @@ impl Quotas {
         if !addresses.is_empty() || limits.connections_default.is_some() {
             kinds |= CONNECTIONS;
         }
-        self.shared.limits.store(Arc::new(limits));
+        let limits = Arc::new(limits);
+        self.shared.limits.store(Arc::clone(&limits));
+        // Who is not limited any more is not measured any more.
+        for kind in [Kind::Produce, Kind::Fetch, Kind::Request] {
+            if let Some(entities) = self.shared.uses(kind) {
+                let rates = limits.rates(kind);
+                entities.lock().own.retain(|(user, client_id), _| rates.counts(user, client_id));
+            }
+        }
         self.shared.addresses.store(Arc::new(addresses));
         self.shared.kinds.store(kinds, Ordering::Release);
     }
@@ -178,17 +209,21 @@ impl Quotas {
     /// Counts an amount (bytes, or percent of a second) and says how long the client has to pause. One that is to
     /// pause for its use of workers does so for no longer than a window.
     pub fn record(&self, kind: Kind, who: Who<'_>, amount: f64) -> Duration {
-        self.with_rate(kind, who, |rate, windows, limit, now| {
-            rate.record(windows, amount, now);
-            let pause = rate.pause(windows, limit, now);
-            if kind == Kind::Request { pause.min(windows.length) } else { pause }
+        self.with_use(kind, who, |used, windows, limit, now| {
+            used.rate.record(windows, amount, now);
+            let pause = used.rate.pause(windows, limit, now);
+            let pause = if kind == Kind::Request { pause.min(windows.length) } else { pause };
+            if !pause.is_zero() {
+                used.pauses.record(windows, pause.as_secs_f64() * 1000.0, now);
+            }
+            pause
         })
         .unwrap_or_default()
     }
 
     /// Takes back an amount that was counted and then not sent.
     pub fn take_back(&self, kind: Kind, who: Who<'_>, amount: f64) {
-        self.with_rate(kind, who, |rate, windows, _, now| rate.record(windows, -amount, now));
+        self.with_use(kind, who, |used, windows, _, now| used.rate.record(windows, -amount, now));
     }
 
     /// The most that a client could be sent in all windows without having to pause; `None` without a limit.
@@ -233,29 +268,43 @@ impl Quotas {
         pause.min(windows.length)
     }
 
-    fn with_rate<T>(
+    /// What clients with limits did in the last windows, by kind and name, for at most `max` of each kind.
+    pub fn figures(&self, max: usize) -> Vec<Figure> {
+        let (windows, now) = (self.shared.windows, self.shared.clock.now());
+        let kinds = [Kind::Produce, Kind::Fetch, Kind::Request];
+        let mut figures = Vec::new();
+        for (kind, entities) in kinds.into_iter().zip(&self.shared.rates) {
+            let mut entities = entities.lock();
+            let mut known: Vec<(&Key, &mut Use)> = entities.own.iter_mut().collect();
+            known.sort_unstable_by_key(|(key, _)| *key);
+            figures.extend(known.into_iter().take(max).map(|((user, client_id), used)| Figure {
+                kind,
+                user: user.clone(),
+                client_id: client_id.clone(),
+                rate: used.rate.rate(windows, now),
+                pause_ms: used.pauses.value(windows, now),
+            }));
+        }
+        figures
+    }
+
+    fn with_use<T>(
         &self,
         kind: Kind,
         who: Who<'_>,
-        act: impl FnOnce(&mut Rate, Windows, f64, Instant) -> T,
+        act: impl FnOnce(&mut Use, Windows, f64, Instant) -> T,
     ) -> Option<T> {
         if !self.has(kind) {
             return None;
         }
         let shared = &self.shared;
-        let [produce, fetch, request] = &shared.rates;
-        let entities = match kind {
-            Kind::Produce => produce,
-            Kind::Fetch => fetch,
-            Kind::Request => request,
-            Kind::ControllerMutation => return None,
-        };
+        let entities = shared.uses(kind)?;
         let limit = shared.limits.load().rates(kind).of(who.user, who.client_id)?;
         let (windows, now) = (shared.windows, shared.clock.now());
         let mut entities = entities.lock();
-        let idle = |rate: &mut Rate| rate.is_idle(windows, now);
-        let rate = entities.get(key(limit, who), (windows.length, now), Rate::default, idle);
-        Some(act(rate, windows, limit.rate, now))
+        let idle = |used: &mut Use| used.rate.is_idle(windows, now);
+        let used = entities.get(key(limit, who), (windows.length, now), Use::default, idle);
+        Some(act(used, windows, limit.rate, now))
     }
 
     fn with_bucket<T>(
@@ -279,6 +328,18 @@ impl Quotas {
     #[cfg(test)]
     pub(super) fn counted(&self) -> usize {
         self.shared.rates.iter().map(|rates| rates.lock().own.len()).sum()
+    }
+}
+
+impl Shared {
+    fn uses(&self, kind: Kind) -> Option<&Mutex<Entities<Key, Use>>> {
+        let [produce, fetch, request] = &self.rates;
+        match kind {
+            Kind::Produce => Some(produce),
+            Kind::Fetch => Some(fetch),
+            Kind::Request => Some(request),
+            Kind::ControllerMutation => None,
+        }
     }
 }
 

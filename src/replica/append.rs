@@ -288,6 +288,7 @@ fn is_unexpected(error: &Error) -> bool {
         | Error::OffsetOutOfRange { .. }
         | Error::OffsetNotAvailable
         | Error::UnknownDirectory
+        | Error::Cordoned
         | Error::NotDeletable => true,
     }
 }

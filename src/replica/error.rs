@@ -20,6 +20,9 @@ pub enum Error {
     /// This broker's settings have no such log directory (LOG_DIR_NOT_FOUND).
     #[error("no such log directory")]
     UnknownDirectory,
+    /// The log directory gets nothing new (INVALID_REPLICA_ASSIGNMENT; KIP-1066).
+    #[error("the log directory is cordoned")]
+    Cordoned,
     /// The partition could not be opened (KAFKA_STORAGE_ERROR).
     #[error("the partition is offline")]
     Offline,

@@ -106,12 +106,15 @@ impl Moves {
     /// that goes on is given up. For a partition that is not here the wish is kept until it is made.
     ///
     /// # Errors
-    /// [`Error::UnknownDirectory`], [`Error::Offline`] for a directory that does not work, or
+    /// [`Error::UnknownDirectory`], [`Error::Offline`] for a directory that does not work, [`Error::Cordoned`], or
     /// [`Error::NotLeaderOrFollower`] for a partition that is not here.
     pub fn ask(&self, replicas: &Replicas, partition: &TopicPartition, path: &str) -> Result<(), Error> {
         let dirs = self.shared.dirs.as_ref().ok_or(Error::UnknownDirectory)?;
         let (id, online) = dirs.directory_at(path).ok_or(Error::UnknownDirectory)?;
         let target = id.filter(|_| online).ok_or(Error::Offline)?;
+        if dirs.cordoned().contains(&target) {
+            return Err(Error::Cordoned);
+        }
         let hosted = match replicas.by_name(&partition.topic, partition.partition) {
             Ok(hosted) => hosted,
             Err(Error::Offline) => return Err(Error::Offline),

@@ -28,6 +28,7 @@ use crate::replica::Moves;
 use crate::replica::Replicas;
 use crate::server::Error;
 use crate::server::Platform;
+use crate::server::cordons;
 use crate::server::platform::Sockets;
 use crate::share;
 use crate::txn;
@@ -71,6 +72,8 @@ pub struct Server {
     pub(super) moving: Task<()>,
     /// Follows what the image says of connections.
     pub(super) limiting: Task<()>,
+    /// Follows which log directories get nothing new.
+    pub(super) cordoning: Task<()>,
     pub(super) share: share::Service,
     pub(super) sharing: share::Running,
     pub(super) replicas: Arc<Replicas>,
@@ -225,6 +228,7 @@ async fn start_in(
         net::Service::new(Arc::clone(&broker), &network, clock.clone(), connections.clone(), metrics.net())
             .await;
     let limiting = follow_limits(&service, &config, local.publisher(), below.clone());
+    let cordoning = cordons::follow(&dirs, &config, local.publisher(), local.controller(), below.clone());
     let listening = listening(&bound, &listeners);
     // Who is answered on one of these addresses finds the broker ready.
     admin.ready(Rooms { broker: Arc::clone(&broker) });
@@ -247,6 +251,7 @@ async fn start_in(
         following,
         moving,
         limiting,
+        cordoning,
         share,
         sharing,
         replicas,

@@ -5,6 +5,7 @@
 //! one process do not meet. Never: a rule of any room. Called by: `cli/`, and tests that want a whole broker.
 
 mod boot;
+mod cordons;
 mod error;
 mod platform;
 mod shutdown;

@@ -44,6 +44,7 @@ impl Server {
             self.following.join().await;
             self.moving.join().await;
             self.limiting.join().await;
+            self.cordoning.join().await;
             self.coordination.ended().await;
             self.transacting.ended().await;
             self.sharing.ended().await;

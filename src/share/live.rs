@@ -138,6 +138,7 @@ pub(super) fn of_replica(error: &replica::Error) -> Failure {
         | replica::Error::RequestTimedOut
         | replica::Error::NotDeletable
         | replica::Error::UnknownDirectory
+        | replica::Error::Cordoned
         | replica::Error::Batch(_) => ErrorCode::UnknownServerError,
     };
     code.into()

@@ -1,6 +1,8 @@
 //! What tools ask of the cluster itself: leaders, moves, features, the quorum, brokers.
 
 use super::Bench;
+use super::admin::change;
+use super::admin::set;
 use crate::base::ErrorCode;
 use kafka_protocol::messages::AlterPartitionReassignmentsRequest;
 use kafka_protocol::messages::ApiVersionsRequest;
@@ -101,6 +103,47 @@ async fn a_features_level_changes_for_good_and_clients_are_told() {
     assert_eq!(level(&bench).await, Some(1));
     assert_eq!(bench.ask(&update(0, 2, false), 2).await.error_code, 0);
     assert_eq!(level(&bench).await, None, "a feature without level is not finalized");
+}
+
+/// As a Kafka 4.4 answered.
+#[tokio::test]
+async fn with_eligible_leader_replicas_all_brokers_go_by_one_min_insync_replicas() {
+    const KEY: &str = "min.insync.replicas";
+    let bench = Bench::new(&[(KEY, "2")]).await;
+    let own = format!("Broker-level {KEY} cannot be altered while ELR is enabled.");
+    let all = format!("Cluster-level {KEY} cannot be removed while ELR is enabled.");
+    let invalid = ErrorCode::InvalidConfig.code();
+    let alter = async |bench: &Bench, name: &str, operation: i8, value: Option<&str>| {
+        change(bench, 4, name, vec![set(KEY, operation, value)], false).await
+    };
+    let of = |bench: &Bench, broker: Option<i32>| {
+        let image = bench.broker.publisher.current();
+        image.broker_configs(broker.map(crate::base::BrokerId)).get(KEY).cloned()
+    };
+    let level = async |bench: &Bench, level: i16, upgrade: i8| {
+        let update = FeatureUpdateKey::default()
+            .with_feature(text("eligible.leader.replicas.version"))
+            .with_max_version_level(level)
+            .with_upgrade_type(upgrade);
+        let request = UpdateFeaturesRequest::default().with_feature_updates(vec![update]);
+        assert_eq!(bench.ask(&request, 2).await.error_code, 0);
+    };
+    assert_eq!(
+        of(&bench, None).as_deref(),
+        Some("2"),
+        "a new cluster takes what its broker was started with"
+    );
+    assert_eq!(alter(&bench, "1", 0, Some("3")).await, (invalid, Some(own.clone())));
+    assert_eq!(alter(&bench, "1", 1, None).await, (invalid, Some(own)));
+    assert_eq!(alter(&bench, "", 1, None).await, (invalid, Some(all)));
+    assert_eq!(alter(&bench, "", 0, Some("1")).await, (0, None));
+    level(&bench, 0, 2).await;
+    assert_eq!(alter(&bench, "", 1, None).await, (0, None));
+    assert_eq!(alter(&bench, "1", 0, Some("3")).await, (0, None));
+    level(&bench, 1, 1).await;
+    assert_eq!((of(&bench, None).as_deref(), of(&bench, Some(1))), (Some("2"), None));
+    let bench = bench.restart().await;
+    assert_eq!((of(&bench, None).as_deref(), of(&bench, Some(1))), (Some("2"), None));
 }
 
 #[tokio::test]

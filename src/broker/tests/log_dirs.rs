@@ -1,7 +1,9 @@
 //! DescribeLogDirs in all versions that the crate knows, and moves between log directories.
 
 use super::Bench;
+use super::admin::change;
 use super::admin::create;
+use super::admin::set;
 use crate::base::ErrorCode;
 use crate::base::PartitionIndex;
 use crate::broker::wire;
@@ -99,4 +101,27 @@ async fn a_partition_moves_to_another_directory_and_goes_on_there() {
     let bench = bench.restart().await;
     let after = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
     assert_eq!((after.log_end_offset(), place(&bench)), (end, before));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_cordoned_directory_gets_nothing_new_by_the_file_or_by_a_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let dirs = format!("{},{}", path("one"), path("two"));
+    let bench = Bench::new(&[("log.dirs", &dirs), ("cordoned.log.dirs", &path("one"))]).await;
+    create(&bench, "a", 4).await;
+    let all_in = |topic: &str, name: &str| {
+        let directory = bench.directory(&path(name));
+        (0..4).all(|index| {
+            let partition = bench.broker.replicas.by_name(topic, PartitionIndex(index)).unwrap();
+            partition.log().directory_id() == directory
+        })
+    };
+    assert!(all_in("a", "two"));
+    assert_eq!(alter(&bench, &path("one"), "a", 2).await, ErrorCode::InvalidReplicaAssignment);
+    let changed = change(&bench, 4, "1", vec![set("cordoned.log.dirs", 0, Some(&path("two")))], false).await;
+    assert_eq!(changed, (0, None));
+    create(&bench, "b", 4).await;
+    assert!(all_in("b", "one"));
+    assert_eq!(alter(&bench, &path("one"), "a", 2).await, ErrorCode::None);
 }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod cluster;
+mod configs;
 mod coverage;
 mod data;
 mod log_dirs;
@@ -198,6 +199,11 @@ impl Bench {
     /// The id of the log directory at this path.
     pub(super) fn directory(&self, path: &str) -> crate::log::DirectoryId {
         self.dirs.directory_at(path).unwrap().0.unwrap()
+    }
+
+    /// The folder that everything of the broker lies in.
+    pub(super) fn folder(&self) -> String {
+        self.folder.path().to_str().unwrap().to_owned()
     }
 
     /// Every version of an API that is offered.

@@ -162,6 +162,7 @@ fn question(asker: &Asker, partitions: Partitions) -> Add {
 fn is_wanted(broker: &Broker) -> bool {
     const KEY: &str = "transaction.partition.verification.enable";
     let image = broker.publisher.current();
-    let changed = image.broker_configs(None).get(KEY);
-    changed.map_or(broker.config.transactions.verification, |value| value != "false")
+    let changed = image.broker_setting(broker.config.node_id, KEY);
+    changed
+        .map_or(broker.config.transactions.verification, |value| !value.trim().eq_ignore_ascii_case("false"))
 }

@@ -8,10 +8,12 @@ use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::cluster::image::Image;
 use crate::cluster::records::BrokerRegistrationChangeRecord;
+use crate::cluster::records::LEVEL_CORDONED;
 use crate::cluster::records::METADATA_VERSION_LATEST;
 use crate::cluster::records::Record;
 use crate::cluster::records::RegisterBrokerRecord;
 use crate::cluster::records::UnregisterBrokerRecord;
+use uuid::Uuid;
 
 /// Checks that a broker speaks for its current registration.
 ///
@@ -105,6 +107,28 @@ pub fn fence(image: &Image, id: BrokerId, epoch: i64) -> Result<Outcome<()>, Ref
     Ok(Outcome { records: vec![change.into()], response: () })
 }
 
+/// Notes which of a broker's log directories get no new partitions (KIP-1066).
+///
+/// # Errors
+/// As [`check_epoch`].
+pub fn cordon(image: &Image, id: BrokerId, directories: Vec<Uuid>) -> Result<Outcome<()>, Refusal> {
+    let Some(broker) = image.broker(id) else {
+        return check_epoch(image, id, -1).map(|()| Outcome { records: Vec::new(), response: () });
+    };
+    if broker.cordoned_log_dirs == directories || image.metadata_version() < LEVEL_CORDONED {
+        return Ok(Outcome { records: Vec::new(), response: () });
+    }
+    let change = BrokerRegistrationChangeRecord {
+        broker_id: id,
+        broker_epoch: broker.epoch,
+        fenced: 0,
+        in_controlled_shutdown: 0,
+        log_dirs: Vec::new(),
+        cordoned_log_dirs: Some(directories),
+    };
+    Ok(Outcome { records: vec![change.into()], response: () })
+}
+
 /// Takes a broker that is gone for good out of the cluster.
 ///
 /// # Errors
@@ -128,7 +152,6 @@ pub fn unregister(image: &Image, own: BrokerId, id: BrokerId) -> Result<Outcome<
 mod tests {
     use super::*;
     use crate::cluster::controller::features;
-    use uuid::Uuid;
 
     fn broker(features: Vec<crate::cluster::records::SupportedFeature>) -> RegisterBroker {
         RegisterBroker {

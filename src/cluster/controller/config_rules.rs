@@ -4,11 +4,13 @@ use super::Refusal;
 use super::Situation;
 use super::configs::Settings;
 use super::configs::invalid;
+use super::dynamic_rules;
 use crate::base::ErrorCode;
 use crate::cluster::effective;
 use crate::cluster::image::ConfigResource;
 use crate::config::Definition;
 use crate::config::Mode;
+use crate::config::ServerConfig;
 use crate::config::broker_key;
 use crate::config::listener_setting;
 use regex::Regex;
@@ -38,6 +40,7 @@ pub(super) fn check_group_ranges(situation: &Situation<'_>, wanted: &Settings) -
         broker.get(&format!("group.{kind}.{which}.{rest}"))?.parse().ok()
     };
     let refuse = |message: String| Err(Refusal::new(ErrorCode::InvalidConfig, message));
+    check_group_texts(&broker, wanted)?;
     for (name, value) in wanted {
         let Some((kind, rest)) = name.split_once('.') else { continue };
         let Ok(value) = value.trim().parse::<i64>() else { continue };
@@ -67,6 +70,26 @@ pub(super) fn check_group_ranges(situation: &Situation<'_>, wanted: &Settings) -
                 "{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms"
             ));
         }
+    }
+    Ok(())
+}
+
+/// Names that a group may set.
+fn check_group_texts(broker: &ServerConfig, wanted: &Settings) -> Result<(), Refusal> {
+    const ASSIGNOR: &str = "streams.assignor.name";
+    const DEAD_LETTERS: &str = "errors.deadletterqueue.topic.name";
+    let refuse = |message: String| Err(Refusal::new(ErrorCode::InvalidConfig, message));
+    if let Some(name) = wanted.get(ASSIGNOR) {
+        let known = broker.get("group.streams.assignors").unwrap_or_default();
+        if !known.split(',').any(|one| one == name) {
+            let known = known.replace(',', ", ");
+            return refuse(format!(
+                "{ASSIGNOR} '{name}' is not a registered task assignor. Registered assignors are: [{known}]."
+            ));
+        }
+    }
+    if wanted.get(DEAD_LETTERS).is_some_and(|name| name.starts_with("__")) {
+        return refuse(format!("{DEAD_LETTERS}: DLQ topic name must not start with '__'"));
     }
     Ok(())
 }
@@ -124,6 +147,13 @@ pub(super) fn check_broker(
         }
     }
     if resource.name.is_empty() {
+        for (key, value) in wanted {
+            if let Some(definition) = broker_key(key).filter(|definition| definition.mode == Mode::PerBroker)
+            {
+                definition.check(value).map_err(|refused| invalid(refused.to_string()))?;
+                dynamic_rules::check_class(key, value)?;
+            }
+        }
         refuse(
             &named(&|key| of_mode(key, Mode::PerBroker) || is_of_one_brokers_listener(key)),
             "Cannot update these configs at default cluster level, broker id must be specified",
@@ -136,7 +166,8 @@ pub(super) fn check_broker(
     } else {
         situation.config.with_dynamic(image.broker_configs(None), wanted)
     };
-    merged.map(drop).map_err(|refused| invalid(refused.to_string()))
+    let merged = merged.map_err(|refused| invalid(refused.for_clients()))?;
+    dynamic_rules::check(&effective::server_config(situation.config, image), &merged, wanted)
 }
 
 /// Key and trust stores can be changed for a listener, but not for all at once (`SslConfigs.RECONFIGURABLE_CONFIGS`
@@ -156,7 +187,6 @@ mod tests {
     use super::*;
     use crate::cluster::Image;
     use crate::cluster::ResourceType;
-    use crate::config::ServerConfig;
     use crate::io::random::Random;
     use std::collections::BTreeMap;
 

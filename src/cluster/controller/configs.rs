@@ -10,13 +10,16 @@ use super::command::ConfigAlteration;
 use super::command::ConfigChange;
 use super::command::ConfigOperation;
 use super::config_rules;
+use super::eligible;
 use super::topic_names;
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::cluster::effective;
 use crate::cluster::image::ConfigResource;
+use crate::cluster::image::Image;
 use crate::cluster::image::ResourceType;
 use crate::cluster::records::ConfigRecord;
+use crate::cluster::records::LEVEL_CORDONED;
 use crate::cluster::records::Record;
 use crate::config::Definition;
 use crate::config::Kind;
@@ -86,7 +89,6 @@ fn alter(situation: &Situation<'_>, asked: &AlterResource) -> Result<Vec<Record>
         ConfigChange::Replace(configs) => replaced(configs),
         ConfigChange::Each(operations) => changed(&resource, current, operations)?,
     };
-    check(situation, &resource, &wanted)?;
     // A broker's unchanged settings are written too: it reads files again that they name (KAFKA-14136).
     let rewrite = resource.kind == ResourceType::Broker;
     let mentioned: BTreeSet<&String> = match &asked.change {
@@ -102,14 +104,28 @@ fn alter(situation: &Situation<'_>, asked: &AlterResource) -> Result<Vec<Record>
         }
         .into()
     };
+    check(situation, &resource, &wanted)?;
     let mut records = Vec::new();
     for key in current.keys().chain(wanted.keys()).chain(mentioned.iter().copied()).collect::<BTreeSet<_>>() {
         let differs = current.get(key) != wanted.get(key);
         if differs || (rewrite && mentioned.contains(key)) {
+            eligible::check(situation.image, &resource, key, wanted.get(key))?;
+            check_cordons(situation.image, &resource, key)?;
             records.push(record(key, wanted.get(key)));
+            records.extend(eligible::cleared(situation.image, &resource, key));
         }
     }
     Ok(records)
+}
+
+/// A cluster whose log cannot tell of cordoned log directories has none (KIP-1066).
+fn check_cordons(image: &Image, resource: &ConfigResource, key: &str) -> Result<(), Refusal> {
+    let able = image.metadata_version() >= LEVEL_CORDONED;
+    if resource.kind != ResourceType::Broker || key != "cordoned.log.dirs" || able {
+        return Ok(());
+    }
+    let message = "The cordoned.log.dirs configuration requires a metadata.version of at least 4.3-IV0.";
+    Err(Refusal::new(ErrorCode::InvalidConfig, message))
 }
 
 fn check_keys(change: &ConfigChange) -> Result<(), Refusal> {

@@ -3,8 +3,11 @@
 use super::Outcome;
 use super::Records;
 use super::Refusal;
+use super::Situation;
 use super::command::FeatureUpdate;
 use super::command::UpdateFeatures;
+use super::eligible;
+use super::eligible::ELIGIBLE_VERSION;
 use crate::base::BrokerId;
 use crate::base::ErrorCode;
 use crate::cluster::image::Image;
@@ -33,6 +36,8 @@ const STREAMS_VERSION_LATEST: i16 = 1;
 pub const SHARE_VERSION: &str = "share.version";
 const SHARE_VERSION_LATEST: i16 = 2;
 
+const ELIGIBLE_VERSION_LATEST: i16 = 1;
+
 /// The features this version knows, from the lowest to the highest level it can work at. Grows with what is
 /// built: clients switch code paths by them.
 pub fn supported() -> Vec<SupportedFeature> {
@@ -40,6 +45,7 @@ pub fn supported() -> Vec<SupportedFeature> {
         |name: &str, level_min, level_max| SupportedFeature { name: name.to_owned(), level_min, level_max };
     vec![
         feature(METADATA_VERSION, METADATA_VERSION_MINIMUM, METADATA_VERSION_LATEST),
+        feature(ELIGIBLE_VERSION, 0, ELIGIBLE_VERSION_LATEST),
         feature(GROUP_VERSION, 0, GROUP_VERSION_LATEST),
         feature(SHARE_VERSION, 0, SHARE_VERSION_LATEST),
         feature(TRANSACTION_VERSION, 0, TRANSACTION_VERSION_LATEST),
@@ -100,7 +106,8 @@ const METADATA_CHANGED: [i16; 11] = [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33];
 ///
 /// # Errors
 /// `INVALID_UPDATE_VERSION` for the first that cannot be.
-pub fn update(image: &Image, node: BrokerId, command: &UpdateFeatures) -> Result<Outcome<()>, Refusal> {
+pub fn update(situation: &Situation<'_>, command: &UpdateFeatures) -> Result<Outcome<()>, Refusal> {
+    let (image, node) = (situation.image, situation.config.node_id);
     let mut records = Records::default();
     for update in &command.updates {
         check(image, node, update).map_err(|refusal| {
@@ -110,6 +117,9 @@ pub fn update(image: &Image, node: BrokerId, command: &UpdateFeatures) -> Result
         })?;
         let record = FeatureLevelRecord { name: update.name.clone(), feature_level: update.level };
         records.add(vec![record.into()])?;
+        if update.name == ELIGIBLE_VERSION && update.level > 0 {
+            records.add(eligible::safety_records(situation.config, image))?;
+        }
     }
     Ok(records.into_outcome(command.validate_only, ()))
 }
@@ -182,6 +192,8 @@ fn check_metadata_downgrade(from: i16, to: i16, upgrade: Upgrade) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::ServerConfig;
+    use crate::io::random::Random;
 
     #[test]
     fn features_of_another_kafka_are_kept_but_not_its_metadata_version() {
@@ -194,7 +206,10 @@ mod tests {
 
     fn decide(image: &Image, name: &str, level: i16, upgrade: i8) -> Result<usize, String> {
         let updates = vec![FeatureUpdate { name: name.to_owned(), level, upgrade }];
-        let outcome = update(image, BrokerId(1), &UpdateFeatures { updates, validate_only: false });
+        let config = ServerConfig::new(&BTreeMap::new(), "machine").unwrap();
+        let mut random = Random::seeded(7);
+        let situation = Situation { config: &config, image, random: &mut random, permit: None };
+        let outcome = update(&situation, &UpdateFeatures { updates, validate_only: false });
         outcome.map(|outcome| outcome.records.len()).map_err(|refusal| {
             assert_eq!(refusal.code, ErrorCode::InvalidUpdateVersion);
             let message = refusal.message.unwrap();

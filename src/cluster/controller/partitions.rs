@@ -161,6 +161,11 @@ pub(super) fn check_assignment(
                 "The manual partition assignment includes broker {id}, but no such broker is registered."
             ));
         }
+        if image.broker(id).is_some_and(|broker| !placement::has_room(broker)) {
+            return refuse(format!(
+                "The manual partition assignment includes broker {id}, but all its log directories are cordoned."
+            ));
+        }
         if before == Some(id) {
             return refuse(format!(
                 "The manual partition assignment includes the broker {id} more than once."

@@ -4,9 +4,14 @@
 //! before. Fenced brokers are used only when a rack has no other left, and never for the leader.
 
 use crate::base::BrokerId;
+use crate::cluster::image::Broker;
 use crate::cluster::image::Image;
 use crate::io::random::Random;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use uuid::Uuid;
+
+const ALL_FENCED: &str = "All brokers are currently fenced, or have all their log directories cordoned.";
 
 /// Why partitions cannot be placed: Kafka's sentence.
 pub type Unplaceable = String;
@@ -75,7 +80,7 @@ pub fn place(
         ));
     }
     if racks.active == 0 {
-        return Err("All brokers are currently fenced.".to_owned());
+        return Err(ALL_FENCED.to_owned());
     }
     if replicas > racks.total {
         return Err(format!(
@@ -91,11 +96,18 @@ pub fn place(
     Ok(placed)
 }
 
+/// Whether some of a broker's log directories gets new partitions (KIP-1066).
+pub(super) fn has_room(broker: &Broker) -> bool {
+    let open = |directory: &Uuid| !broker.cordoned_log_dirs.contains(directory);
+    broker.log_dirs.is_empty() || broker.log_dirs.iter().any(open)
+}
+
 impl Racks {
     fn new(image: &Image, random: &mut Random) -> Racks {
         let mut by_name: BTreeMap<Option<&str>, Rack> = BTreeMap::new();
         let mut active = 0;
-        for broker in image.brokers().filter(|broker| !broker.in_controlled_shutdown) {
+        let usable = |broker: &&Arc<Broker>| !broker.in_controlled_shutdown && has_room(broker);
+        for broker in image.brokers().filter(usable) {
             let rack = by_name.entry(broker.rack.as_deref()).or_default();
             if broker.fenced {
                 rack.fenced.brokers.push(broker.id);
@@ -176,7 +188,6 @@ mod tests {
     use crate::cluster::records::RegisterBrokerRecord;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
-    use uuid::Uuid;
 
     fn image(brokers: &[(i32, u8, bool)]) -> Image {
         let mut image = Image::empty("c");
@@ -210,8 +221,24 @@ mod tests {
             "The target replication factor of 3 cannot be reached because only 1 broker(s) are registered \
              or some brokers have all their log directories cordoned."
         );
-        assert_eq!(refused(&image(&[(1, 0, true)]), 1, &mut random), "All brokers are currently fenced.");
+        assert_eq!(refused(&image(&[(1, 0, true)]), 1, &mut random), ALL_FENCED);
         assert_eq!(place(&one, 2, 1, &mut random).unwrap(), [[BrokerId(1)], [BrokerId(1)]]);
+    }
+
+    #[test]
+    fn a_broker_whose_directories_are_all_cordoned_gets_nothing() {
+        let ids = [Uuid::from_u128(1), Uuid::from_u128(2)];
+        let cordoned = |count: usize| {
+            let mut image = image(&[(1, 0, false)]);
+            let mut record = image.broker(BrokerId(1)).unwrap().to_record();
+            record.log_dirs = ids.to_vec();
+            record.cordoned_log_dirs = Some(ids[..count].to_vec());
+            image.apply(&record.into()).unwrap();
+            image
+        };
+        let mut random = Random::seeded(1);
+        assert!(place(&cordoned(1), 1, 1, &mut random).is_ok());
+        assert_eq!(place(&cordoned(2), 1, 1, &mut random).unwrap_err(), ALL_FENCED);
     }
 
     proptest! {

@@ -37,6 +37,7 @@ use crate::cluster::records::Record;
 use crate::config::ServerConfig;
 use crate::io::random::Random;
 use tokio::sync::oneshot;
+use uuid::Uuid;
 
 /// An answer and the metadata offset from which on images show what it says.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +62,7 @@ pub(crate) enum Command {
     ElectLeaders(ElectLeaders, Reply<Vec<ElectionResult>>),
     Reassign(Reassignments, Reply<Vec<ReassignmentResult>>),
     UnregisterBroker(BrokerId, Reply<()>),
+    Cordon { broker: BrokerId, directories: Vec<Uuid>, reply: Reply<()> },
     AssignDirectory { broker: BrokerId, assignment: AssignDirectory, reply: Reply<()> },
     AllocateProducerIds { broker: BrokerId, reply: Reply<ProducerIds> },
 }
@@ -111,7 +113,7 @@ impl Turn {
                 self.keep(Ok(outcome), reply);
             }
             Command::UpdateFeatures(command, reply) => {
-                let decided = features::update(&self.draft, config.node_id, &command);
+                let decided = features::update(&situation, &command);
                 self.keep(decided, reply);
             }
             Command::ElectLeaders(command, reply) => {
@@ -124,6 +126,10 @@ impl Turn {
             }
             Command::UnregisterBroker(broker, reply) => {
                 let decided = brokers::unregister(&self.draft, config.node_id, broker);
+                self.keep(decided, reply);
+            }
+            Command::Cordon { broker, directories, reply } => {
+                let decided = brokers::cordon(&self.draft, broker, directories);
                 self.keep(decided, reply);
             }
             Command::AssignDirectory { broker, assignment, reply } => {

@@ -53,7 +53,7 @@ impl Broker {
         }
     }
 
-    pub(super) fn to_record(&self) -> RegisterBrokerRecord {
+    pub(in crate::cluster) fn to_record(&self) -> RegisterBrokerRecord {
         RegisterBrokerRecord {
             broker_id: self.id,
             is_migrating_zk_broker: false,

@@ -14,6 +14,8 @@ use crate::base::TopicId;
 use crate::cluster::Error;
 use crate::cluster::controller::brokers;
 use crate::cluster::controller::command::RegisterBroker;
+use crate::cluster::controller::eligible;
+use crate::cluster::controller::eligible::ELIGIBLE_VERSION;
 use crate::cluster::controller::features;
 use crate::cluster::image::Image;
 use crate::cluster::records::AbortTransactionRecord;
@@ -21,9 +23,11 @@ use crate::cluster::records::BeginTransactionRecord;
 use crate::cluster::records::EndTransactionRecord;
 use crate::cluster::records::METADATA_VERSION_LATEST;
 use crate::cluster::records::Record;
+use crate::config::ServerConfig;
 use crate::record::CheckedBatch;
 use bytes::Bytes;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use tracing::info;
 use tracing::warn;
 
@@ -40,6 +44,8 @@ const FORMATTED: OffsetAndEpoch = OffsetAndEpoch { offset: Offset::ZERO, epoch: 
 pub(super) struct Node {
     /// Its registration.
     pub(super) broker: RegisterBroker,
+    /// The settings that it was started with.
+    pub(super) config: Arc<ServerConfig>,
     /// Whether the process before this one stopped without closing its logs.
     pub(super) unclean: bool,
 }
@@ -107,7 +113,8 @@ pub(super) async fn activate(
         start.records(vec![AbortTransactionRecord { reason: Some("Controller failover".to_owned()) }.into()]);
     }
     if replay.image.offset == Offset::ZERO || replay.image.features().is_empty() {
-        let records = first_records(folder, &replay.image, now)?;
+        let mut records = first_records(folder, &replay.image, now)?;
+        records.extend(eligible_records(&node.config, &start.image, &records));
         start.bootstrap(records);
     }
     let broker =
@@ -157,6 +164,16 @@ impl Start {
         records.push(EndTransactionRecord {}.into());
         self.records(records);
     }
+}
+
+/// What goes with the feature of eligible leader replicas where a new cluster begins with it.
+fn eligible_records(config: &ServerConfig, before: &Image, first: &[Record]) -> Vec<Record> {
+    let mut image = before.clone();
+    for record in first {
+        image.apply(record).expect("what a cluster begins with fits an empty image");
+    }
+    let on = image.features().get(ELIGIBLE_VERSION).is_some_and(|level| *level > 0);
+    if on { eligible::safety_records(config, &image) } else { Vec::new() }
 }
 
 /// What a new cluster begins with: what the folder was formatted with, else this version's features. A folder that

@@ -107,7 +107,7 @@ impl Opening {
             rack: self.config.rack.clone(),
             log_dirs: storage.log_dirs.clone(),
         };
-        Node { broker, unclean: storage.unclean }
+        Node { broker, config: Arc::clone(&self.config), unclean: storage.unclean }
     }
 }
 

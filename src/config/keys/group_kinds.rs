@@ -110,6 +110,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Largest value that a share group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.share.max.delivery.count.limit", Some("10"))
         .between(5, 25)
+        .used()
         .doc("Largest value that a share group may set for its delivery count limit."),
     Definition::new(Kind::Int, "group.share.max.heartbeat.interval.ms", Some("15000"))
         .at_least(1)
@@ -117,9 +118,11 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Largest value that a share group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.share.max.partition.max.record.locks", Some("4000"))
         .between(2000, 10000)
+        .used()
         .doc("Largest value that a share group may set for its record locks."),
     Definition::new(Kind::Int, "group.share.max.record.lock.duration.ms", Some("60000"))
         .between(30000, 3600000)
+        .used()
         .doc("Largest value that a share group may set for its lock duration."),
     Definition::new(Kind::Int, "group.share.max.session.timeout.ms", Some("60000"))
         .at_least(1)
@@ -139,6 +142,7 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Smallest value that a share group may set for its assignment interval."),
     Definition::new(Kind::Int, "group.share.min.delivery.count.limit", Some("2"))
         .between(2, 5)
+        .used()
         .doc("Smallest value that a share group may set for its delivery count limit."),
     Definition::new(Kind::Int, "group.share.min.heartbeat.interval.ms", Some("5000"))
         .at_least(1)
@@ -146,9 +150,11 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Smallest value that a share group may set for its heartbeat interval."),
     Definition::new(Kind::Int, "group.share.min.partition.max.record.locks", Some("100"))
         .between(100, 2000)
+        .used()
         .doc("Smallest value that a share group may set for its record locks."),
     Definition::new(Kind::Int, "group.share.min.record.lock.duration.ms", Some("15000"))
         .between(1000, 30000)
+        .used()
         .doc("Smallest value that a share group may set for its lock duration."),
     Definition::new(Kind::Int, "group.share.min.session.timeout.ms", Some("45000"))
         .at_least(1)

@@ -37,7 +37,11 @@ pub(super) const KEYS: &[Definition] = &[
         .doc("Level of Zstandard where `compression.type` is `zstd`."),
     Definition::new(Kind::List, "cordoned.log.dirs", Some(""))
         .mode(Mode::PerBroker)
-        .doc("Log directories that get no new partitions; `*` for all."),
+        .used()
+        .doc(
+            "Log directories that get no new partitions, so that they can be emptied (KIP-1066); `*` for all, and then no \
+             topic can be made.",
+        ),
     Definition::new(Kind::Int, "default.replication.factor", Some("1"))
         .used()
         .doc("Replicas of a topic that is made without saying how many."),
@@ -49,15 +53,13 @@ pub(super) const KEYS: &[Definition] = &[
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Pause of the cleaner when there is nothing to compact. A change while the broker runs counts at its \
-         next start.",
+            "Pause of the cleaner when there is nothing to compact.",
         ),
     Definition::new(Kind::Long, "log.cleaner.dedupe.buffer.size", Some("134217728"))
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Memory for the keys of a compaction run. A change while the broker runs counts at its \
-         next start.",
+            "Memory for the keys of a compaction run.",
         ),
     Definition::new(Kind::Long, "log.cleaner.delete.retention.ms", Some("86400000"))
         .at_least(0)
@@ -71,23 +73,20 @@ pub(super) const KEYS: &[Definition] = &[
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "How full the memory for keys may become. A change while the broker runs counts at its \
-         next start.",
+            "How full the memory for keys may become.",
         ),
     Definition::new(Kind::Int, "log.cleaner.io.buffer.size", Some("524288"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Memory for reading and writing during compaction. A change while the broker runs counts at its \
-         next start.",
+            "Memory for reading and writing during compaction.",
         ),
     Definition::new(Kind::Double, "log.cleaner.io.max.bytes.per.second", Some("1.7976931348623157E308"))
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Most bytes that compaction reads and writes in a second. A change while the broker runs counts at its \
-         next start.",
+            "Most bytes that compaction reads and writes in a second.",
         ),
     Definition::new(Kind::Long, "log.cleaner.max.compaction.lag.ms", Some("9223372036854775807"))
         .at_least(1)
@@ -109,8 +108,7 @@ pub(super) const KEYS: &[Definition] = &[
         .mode(Mode::ClusterWide)
         .used()
         .doc(
-            "Threads for compaction. A change while the broker runs counts at its \
-         next start.",
+            "Threads for compaction.",
         ),
     Definition::new(Kind::List, "log.cleanup.policy", Some("delete"))
         .range(Range::ListOf(&["compact", "delete"]))
@@ -248,5 +246,5 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(1)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Threads that recover logs after a crash, for each folder."),
+        .doc("Threads that recover logs after a crash, for each folder. They work at the start, so a change while the broker runs has no effect."),
 ];

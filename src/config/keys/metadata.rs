@@ -110,6 +110,7 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .doc("How often an idle controller writes a record that shows that it is there."),
     Definition::new(Kind::Long, "metadata.max.retention.bytes", Some("104857600"))
+        .used()
         .doc("Space for the metadata log and its snapshots before old ones go."),
     Definition::new(Kind::Long, "metadata.max.retention.ms", Some("604800000"))
         .doc("How long the metadata log and its snapshots stay."),

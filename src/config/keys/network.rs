@@ -37,7 +37,7 @@ pub(super) const KEYS: &[Definition] = &[
     .used()
     .doc(
         "The security protocol of each listener name, as `NAME:PROTOCOL`. `PLAINTEXT` is served; a \
-         listener with another protocol stops the start.",
+         listener with another protocol stops the start. A change while the broker runs has no effect.",
     ),
     Definition::new(Kind::List, "listeners", Some("PLAINTEXT://localhost:9092"))
         .range(Range::NotEmpty)
@@ -47,39 +47,27 @@ pub(super) const KEYS: &[Definition] = &[
             "Where the broker listens, as `NAME://HOST:PORT` separated by commas. A host name binds to \
          each of its addresses, so `localhost` is 127.0.0.1 and ::1; an IPv6 address stands in \
          brackets; an empty host means every interface and is advertised as the machine's name. \
-         Apache Kafka listens on every interface by default.",
+         Apache Kafka listens on every interface by default. While the broker runs another value is refused.",
         ),
     Definition::new(Kind::Int, "max.connection.creation.rate", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc(
-            "Most new connections in a second; more have to wait. A change while the broker runs counts \
-         at its next start.",
-        ),
+        .doc("Most new connections in a second; more have to wait."),
     Definition::new(Kind::Int, "max.connections", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc(
-            "Most connections of the broker; more wait until one ends. A change while the broker runs \
-         counts at its next start.",
-        ),
+        .doc("Most connections of the broker; more wait until one ends."),
     Definition::new(Kind::Int, "max.connections.per.ip", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc(
-            "Most connections from one address; more are closed at once. A change while the broker runs \
-         counts at its next start.",
-        ),
+        .doc("Most connections from one address; more are closed at once."),
     Definition::new(Kind::String, "max.connections.per.ip.overrides", Some(""))
         .mode(Mode::ClusterWide)
         .used()
-        .doc(
-            "Other limits for single addresses, as `HOST:COUNT` separated by commas. A change while the \
-         broker runs counts at its next start.",
-        ),
+        .doc("Other limits for single addresses, as `HOST:COUNT` separated by commas."),
     Definition::new(Kind::Int, "max.incremental.fetch.session.cache.slots", Some("1000"))
         .at_least(0)
         .used()

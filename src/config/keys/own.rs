@@ -16,7 +16,7 @@ pub(super) const KEYS: &[Definition] = &[
     ),
     Definition::new(Kind::Int, "dohle.client.metrics.series.max", Some("5000")).at_least(0).used().doc(
         "How many figures that clients push about themselves (KIP-714) `/metrics` shows, of all clients together. Those \
-         beyond are dropped and counted.",
+         beyond are dropped and counted. Also how many clients it shows of each kind of quota.",
     ),
     Definition::new(Kind::Long, "dohle.group.memory.max.bytes", Some("67108864")).at_least(1048576).used().doc(
         "How many bytes the members of all groups of this broker may take together: their ids, subscriptions and \

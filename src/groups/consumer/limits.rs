@@ -17,12 +17,15 @@ pub(crate) fn heartbeat_interval_ms(world: World<'_>, group: &str) -> i32 {
         .unwrap_or(settings.heartbeat_interval_ms)
 }
 
-/// The shortest time between two assignments; milliseconds. It can be changed for all brokers while they run.
+/// The shortest time between two assignments; milliseconds. It can be changed while the broker runs.
 pub(crate) fn assignment_interval_ms(world: World<'_>, group: &str) -> i32 {
     let settings = &world.settings.consumer;
-    let of_cluster = || world.image.broker_configs(None).get("group.consumer.assignment.interval.ms");
+    let changed = || {
+        let node_id = world.settings.node_id;
+        world.image.broker_setting(node_id, "group.consumer.assignment.interval.ms")?.trim().parse().ok()
+    };
     own(world, group, "consumer.assignment.interval.ms", &settings.assignment_intervals_ms)
-        .or_else(|| of_cluster()?.trim().parse().ok())
+        .or_else(changed)
         .unwrap_or(settings.assignment_interval_ms)
 }
 

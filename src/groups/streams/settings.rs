@@ -1,5 +1,6 @@
 //! The settings of one group: the broker's `group.streams.*`, or the group's own `streams.*`.
 
+use crate::base::BrokerId;
 use crate::cluster::Image;
 use crate::config::StreamsGroupSettings;
 use std::collections::BTreeMap;
@@ -37,12 +38,12 @@ pub(crate) const RACK_AWARE_TAGS: &str = "rack.aware.assignment.tags";
 impl Settings {
     /// What counts for a group: its own values, within what the broker allows, over those of the brokers
     /// (`GroupConfigManager` of Kafka).
-    pub fn of(broker: &StreamsGroupSettings, image: &Image, group: &str) -> Settings {
+    pub fn of(broker: &StreamsGroupSettings, node_id: BrokerId, image: &Image, group: &str) -> Settings {
         let own = Own { values: image.group_configs(group) };
         let interval = broker.assignment_interval_ms;
-        // It can be changed for all brokers while they run.
-        let of_cluster = image.broker_configs(None).get("group.streams.assignment.interval.ms");
-        let interval = of_cluster.and_then(|value| value.trim().parse().ok()).unwrap_or(interval);
+        // It can be changed while the broker runs.
+        let changed = image.broker_setting(node_id, "group.streams.assignment.interval.ms");
+        let interval = changed.and_then(|value| value.trim().parse().ok()).unwrap_or(interval);
         let session = &broker.session_timeouts_ms;
         let heartbeat = &broker.heartbeat_intervals_ms;
         let assignment = &broker.assignment_intervals_ms;
@@ -123,14 +124,14 @@ mod tests {
             };
             image.apply(&record.into()).unwrap();
         }
-        let own = Settings::of(&config.groups.streams, &image, "g");
+        let own = Settings::of(&config.groups.streams, BrokerId(1), &image, "g");
         assert_eq!(
             (own.session_timeout_ms, own.heartbeat_interval_ms, own.standby_replicas),
             (50_000, 5_000, 2)
         );
         let kept = own.assignment();
         assert_eq!(kept.get(RACK_AWARE_TAGS).map(|tags| &**tags), Some("zone,rack"));
-        let other = Settings::of(&config.groups.streams, &image, "other");
+        let other = Settings::of(&config.groups.streams, BrokerId(1), &image, "other");
         assert_eq!((other.session_timeout_ms, other.standby_replicas), (45_000, 0));
         assert_eq!(other.assignment().len(), 1);
     }

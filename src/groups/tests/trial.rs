@@ -1,6 +1,7 @@
 //! The machine with a log, a clock and timers that move only when told, and short ways to ask.
 
 use super::*;
+use crate::base::BrokerId;
 use crate::base::Instant;
 use crate::base::Timestamp;
 use crate::cluster::Image;
@@ -23,6 +24,7 @@ pub(super) fn text(value: &str) -> Arc<str> {
 
 pub(super) fn settings() -> Settings {
     Settings {
+        node_id: BrokerId(1),
         session_timeout_min_ms: 6_000,
         session_timeout_max_ms: 1_800_000,
         initial_rebalance_delay_ms: 3_000,
