@@ -140,10 +140,15 @@ impl<'a> Scan<'a> {
         if self.at_position().len() >= needed.min(left) {
             return Ok(());
         }
-        self.buffer.resize(ask.max(needed).min(left), 0);
+        // What is there of the next batch is not read again.
+        let there = self.at_position().len();
+        let behind = self.buffer.len().saturating_sub(there);
+        self.buffer.drain(..behind);
         self.buffer_start = self.position;
-        let read = self.file.read_at(&mut self.buffer, self.position)?;
-        self.buffer.truncate(read);
+        self.buffer.resize(ask.max(needed).min(left).max(there), 0);
+        let room = self.buffer.get_mut(there..).unwrap_or_default();
+        let read = self.file.read_at(room, self.position + u64::try_from(there).unwrap_or(0))?;
+        self.buffer.truncate(there + read);
         Ok(())
     }
 }

@@ -40,8 +40,15 @@ pub struct Horizon {
     pub always: bool,
 }
 
-/// Keeps the records of one whole batch for which `keep` says so, by offset and record; the codec stays.
-/// `decompressed_max` bounds the bytes after decompression.
+/// At most this many records are shown at once.
+const WINDOW: usize = 64;
+
+/// A record with its offset.
+pub type Placed<'a> = (Offset, RawRecord<'a>);
+
+/// Keeps the records of one whole batch for which `keep` says so; the codec stays. `keep` is shown some records at a
+/// time, in their order, and pushes one answer for each of them. `decompressed_max` bounds the bytes after
+/// decompression.
 ///
 /// # Errors
 /// [`Error::NotOneBatch`], [`Error::UnknownCodec`], [`Error::Compressed`], and those of records that are not what the
@@ -50,15 +57,19 @@ pub fn retain(
     batch: &[u8],
     decompressed_max: usize,
     horizon: Horizon,
-    mut keep: impl FnMut(Offset, &RawRecord<'_>) -> bool,
+    mut keep: impl FnMut(&[Placed<'_>], &mut Vec<bool>),
 ) -> Result<Left, Error> {
     let (header, codec, body) = open(batch, decompressed_max)?;
     let mut kept = Kept::default();
-    for record in RawRecords::new(&body, header.record_count)? {
-        let record = record?;
-        let offset = Offset(header.base_offset.wrapping_add(i64::from(record.offset_delta)));
-        if keep(offset, &record) { kept.add(&header, &record) } else { kept.fallen += 1 }
-    }
+    let mut answers = Vec::with_capacity(WINDOW);
+    windows(&header, &body, |records| {
+        answers.clear();
+        keep(records, &mut answers);
+        for ((_, record), stays) in records.iter().zip(&answers) {
+            if *stays { kept.add(&header, record) } else { kept.fallen += 1 }
+        }
+        true
+    })?;
     if kept.count == 0 {
         return Ok(Left::Nothing);
     }
@@ -70,24 +81,33 @@ pub fn retain(
     Ok(Left::Part(kept.build(header, codec, begins.then_some(horizon.at))?, records))
 }
 
-/// Shows the records of one whole batch, until `go_on` says no.
+/// Shows the records of one whole batch, some at a time, until `go_on` says no.
 ///
 /// # Errors
 /// As [`retain`].
 pub fn look(
     batch: &[u8],
     decompressed_max: usize,
-    mut go_on: impl FnMut(Offset, &RawRecord<'_>) -> bool,
+    go_on: impl FnMut(&[Placed<'_>]) -> bool,
 ) -> Result<(), Error> {
     let (header, _, body) = open(batch, decompressed_max)?;
-    for record in RawRecords::new(&body, header.record_count)? {
-        let record = record?;
-        let offset = Offset(header.base_offset.wrapping_add(i64::from(record.offset_delta)));
-        if !go_on(offset, &record) {
-            break;
+    windows(&header, &body, go_on)
+}
+
+fn windows(header: &Header, body: &[u8], mut go_on: impl FnMut(&[Placed<'_>]) -> bool) -> Result<(), Error> {
+    let mut records = RawRecords::new(body, header.record_count)?;
+    let mut window = Vec::with_capacity(WINDOW);
+    loop {
+        window.clear();
+        for record in records.by_ref().take(WINDOW) {
+            let record = record?;
+            let offset = Offset(header.base_offset.wrapping_add(i64::from(record.offset_delta)));
+            window.push((offset, record));
+        }
+        if window.is_empty() || !go_on(&window) {
+            return Ok(());
         }
     }
-    Ok(())
 }
 
 /// One whole batch's header, codec, and records as they are when decompressed.
@@ -202,6 +222,10 @@ mod tests {
         builder.build().bytes().clone()
     }
 
+    fn each(keep: impl Fn(Offset) -> bool) -> impl FnMut(&[Placed<'_>], &mut Vec<bool>) {
+        move |records, answers| answers.extend(records.iter().map(|(offset, _)| keep(*offset)))
+    }
+
     fn read(batch: &Bytes) -> Vec<Record> {
         records_of(batch, 1 << 20).unwrap().map(|record| record.unwrap()).collect()
     }
@@ -211,9 +235,9 @@ mod tests {
         let mut builder = BatchBuilder::new(Codec::Zstd, Timestamp(1));
         builder.push(Some(b"k"), Some(b"v"), &[], Timestamp(1));
         let batch = builder.build();
-        let left = retain(batch.bytes(), 1 << 20, NEVER, |_, _| true).unwrap();
+        let left = retain(batch.bytes(), 1 << 20, NEVER, each(|_| true)).unwrap();
         assert_eq!(left, Left::Whole(1));
-        assert_eq!(retain(batch.bytes(), 1 << 20, NEVER, |_, _| false).unwrap(), Left::Nothing);
+        assert_eq!(retain(batch.bytes(), 1 << 20, NEVER, each(|_| false)).unwrap(), Left::Nothing);
     }
 
     #[test]
@@ -232,17 +256,41 @@ mod tests {
     }
 
     #[test]
+    fn every_record_of_a_long_batch_is_shown_in_its_turn() {
+        let mut builder = BatchBuilder::new(Codec::Lz4, Timestamp(1));
+        for number in 0..150u8 {
+            builder.push(Some(&[number]), Some(&[number; 9]), &[], Timestamp(1));
+        }
+        let batch = builder.build();
+        let mut shown = Vec::new();
+        look(batch.bytes(), 1 << 20, |records| {
+            shown.extend(records.iter().map(|(offset, record)| (offset.0, record.key.unwrap().to_vec())));
+            shown.len() < 128
+        })
+        .unwrap();
+        assert_eq!(shown, (0..128u8).map(|number| (i64::from(number), vec![number])).collect::<Vec<_>>());
+        let Left::Part(left, 50) =
+            retain(batch.bytes(), 1 << 20, NEVER, each(|offset| offset.0 % 3 == 0)).unwrap()
+        else {
+            panic!("a third stays")
+        };
+        let offsets: Vec<i64> = read(&left).iter().map(|record| record.offset.0).collect();
+        assert_eq!(offsets, (0..150).step_by(3).collect::<Vec<_>>());
+    }
+
+    #[test]
     fn a_horizon_begins_once_and_times_stay() {
         let original = batch(Codec::Snappy);
         let begun = Horizon { at: Timestamp(1 << 41), always: false };
-        let Left::Part(first, 10) = retain(&original, 1 << 20, begun, |_, _| true).unwrap() else {
+        let Left::Part(first, 10) = retain(&original, 1 << 20, begun, each(|_| true)).unwrap() else {
             panic!("a tombstone stays, so the horizon begins")
         };
         assert_eq!(Header::parse(&first).unwrap().delete_horizon(), Some(begun.at));
         assert_eq!(read(&first), read(&original));
         let later = Horizon { at: Timestamp(1 << 42), always: true };
-        assert_eq!(retain(&first, 1 << 20, later, |_, _| true).unwrap(), Left::Whole(10));
-        let Left::Part(second, 9) = retain(&first, 1 << 20, later, |offset, _| offset.0 != 0).unwrap() else {
+        assert_eq!(retain(&first, 1 << 20, later, each(|_| true)).unwrap(), Left::Whole(10));
+        let Left::Part(second, 9) = retain(&first, 1 << 20, later, each(|offset| offset.0 != 0)).unwrap()
+        else {
             panic!("one record falls")
         };
         assert_eq!(Header::parse(&second).unwrap().delete_horizon(), Some(begun.at), "it does not move");
@@ -251,11 +299,11 @@ mod tests {
     #[test]
     fn damage_and_bombs_are_refused() {
         let whole = batch(Codec::Gzip);
-        assert!(matches!(retain(&whole, 10, NEVER, |_, _| true), Err(Error::Compressed(_))));
-        assert!(matches!(retain(&whole[..80], 1 << 20, NEVER, |_, _| true), Err(Error::NotOneBatch)));
+        assert!(matches!(retain(&whole, 10, NEVER, each(|_| true)), Err(Error::Compressed(_))));
+        assert!(matches!(retain(&whole[..80], 1 << 20, NEVER, each(|_| true)), Err(Error::NotOneBatch)));
         let mut count = batch(Codec::None).to_vec();
         count[layout::RECORD_COUNT..HEADER_SIZE].copy_from_slice(&11i32.to_be_bytes());
-        assert!(retain(&count, 1 << 20, NEVER, |_, _| true).is_err());
+        assert!(retain(&count, 1 << 20, NEVER, each(|_| true)).is_err());
     }
 
     proptest! {
@@ -270,7 +318,7 @@ mod tests {
             let keep = |offset: Offset| stays[usize::try_from(offset.0).unwrap()];
             let expect: Vec<Record> = read(&original).into_iter().filter(|record| keep(record.offset)).collect();
             let before = Header::parse(&original).unwrap();
-            match retain(&original, 1 << 20, horizon, |offset, _| keep(offset)).unwrap() {
+            match retain(&original, 1 << 20, horizon, each(keep)).unwrap() {
                 Left::Whole(count) => prop_assert_eq!(expect.len(), count),
                 Left::Nothing => prop_assert!(expect.is_empty()),
                 Left::Part(part, count) => {

@@ -27,6 +27,7 @@ use crate::log::segment::Segment;
 use crate::log::time_index;
 use crate::record::Header;
 use crate::record::records;
+use crate::record::retain::Placed;
 use crate::record::retain::look;
 use std::sync::Arc;
 
@@ -174,6 +175,7 @@ impl Run<'_> {
             if self.first_dirty <= segment.base { 0 } else { segment.floor(directory, self.first_dirty)? };
         let scan = Scan::new(&file, from, segment.size(), segment.base);
         let mut scan = scan.in_chunks_of(self.means.buffer_bytes);
+        let mut hashes = Vec::new();
         loop {
             let at = scan.position();
             let next = scan.next_bytes().map_err(|stop| stopped(stop, &path, at))?;
@@ -186,10 +188,15 @@ impl Run<'_> {
                 transactions.control(&header, key.as_deref());
             } else if !transactions.batch(&header) {
                 let first_dirty = self.first_dirty;
-                let enter = |offset: Offset, record: &records::RawRecord<'_>| {
-                    let Some(key) = record.key.filter(|_| offset >= first_dirty) else { return true };
-                    full = !known.map.put(key, offset);
-                    if !full {
+                let enter = |records: &[Placed<'_>]| {
+                    let dirty = records.iter().filter(|(offset, _)| *offset >= first_dirty);
+                    let keyed = dirty.filter_map(|(offset, record)| Some((*offset, record.key?)));
+                    known.map.hashes(keyed.clone().map(|(_, key)| key), &mut hashes);
+                    for ((offset, _), hash) in keyed.zip(&hashes) {
+                        full = !known.map.put(*hash, offset);
+                        if full {
+                            break;
+                        }
                         known.last = offset;
                     }
                     !full

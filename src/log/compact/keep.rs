@@ -12,9 +12,9 @@ use crate::log::scan::after;
 use crate::record::Header;
 use crate::record::Left;
 use crate::record::records;
-use crate::record::records::RawRecord;
 use crate::record::retain;
 use crate::record::retain::Horizon;
+use crate::record::retain::Placed;
 use crate::record::retain::emptied;
 use crate::record::retain::look;
 use bytes::Bytes;
@@ -74,10 +74,24 @@ impl Rules<'_> {
             always: may_go && header.is_control(),
         };
         let mut keyless = 0;
-        let keep = |offset: Offset, record: &RawRecord<'_>| {
-            let is_unknown = header.is_control() || offset > self.known.last;
-            keyless += u64::from(!is_unknown && record.key.is_none());
-            is_unknown || (self.is_latest(offset, record) && (record.value.is_some() || !is_over))
+        let mut hashes = Vec::new();
+        let keep = |records: &[Placed<'_>], answers: &mut Vec<bool>| {
+            if header.is_control() {
+                answers.resize(records.len(), true);
+                return;
+            }
+            let map = &self.known.map;
+            map.hashes(records.iter().filter_map(|(_, record)| record.key), &mut hashes);
+            let mut hashes = hashes.iter();
+            for (offset, record) in records {
+                // No later record of the key is known; one without a key cannot stay in a compacted log.
+                let hash = record.key.and_then(|_| hashes.next());
+                let is_latest =
+                    hash.is_some_and(|hash| map.get(*hash).is_none_or(|latest| *offset >= latest));
+                let is_unknown = *offset > self.known.last;
+                keyless += u64::from(!is_unknown && record.key.is_none());
+                answers.push(is_unknown || (is_latest && (record.value.is_some() || !is_over)));
+            }
         };
         let left = if all_go { Left::Nothing } else { retain(batch, DECOMPRESSED_MAX, horizon, keep)? };
         let stays_empty = after(header) == self.round_end || self.is_last_of_producer(header);
@@ -93,11 +107,6 @@ impl Rules<'_> {
         stats.records_read = stats.records_read.saturating_add(count);
         stats.records_kept = stats.records_kept.saturating_add(u64::try_from(kept).unwrap_or(0));
         Ok(fate)
-    }
-
-    /// Whether no later record of its key is known. A record without a key cannot stay in a compacted log.
-    fn is_latest(&self, offset: Offset, record: &RawRecord<'_>) -> bool {
-        record.key.is_some_and(|key| self.known.map.get(key).is_none_or(|latest| offset >= latest))
     }
 
     fn is_last_of_producer(&self, header: &Header) -> bool {
@@ -125,8 +134,8 @@ impl Log {
 /// The key of a control batch's first record; `None` where it has no record.
 pub(super) fn first_key(batch: &[u8]) -> Result<Option<Vec<u8>>, records::Error> {
     let mut key = None;
-    look(batch, DECOMPRESSED_MAX, |_, record| {
-        key = Some(record.key.unwrap_or_default().to_vec());
+    look(batch, DECOMPRESSED_MAX, |records| {
+        key = records.first().map(|(_, record)| record.key.unwrap_or_default().to_vec());
         false
     })?;
     Ok(key)
