@@ -23,6 +23,10 @@ class Kafka(Broker):
             "log.dirs": str(self.data),
             "offsets.topic.replication.factor": "1",
             "offsets.topic.num.partitions": "4",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "share.coordinator.state.topic.replication.factor": "1",
+            "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "100",
         }
         lines.update(self.settings)
