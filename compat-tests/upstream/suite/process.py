@@ -17,8 +17,8 @@ JAVA = os.environ.get("JAVA", "java")
 
 def broker_command():
     """
-    The command of one node. The format file's feature levels mean nothing to Dohle, which serves one level, and no
-    broker takes the default port of the metrics.
+    The command of one node. It takes no {format}: the harness formats the node's folders with Apache Kafka's own
+    kafka-storage before the first start. No broker takes the default port of the metrics.
     """
     return f"{shlex.quote(os.path.abspath(os.environ['DOHLE_BIN']))} --config {{config}} --override dohle.admin.listeners="
 
@@ -53,8 +53,8 @@ def run(cls, out, kafka):
     warm = WarmKafka(folder) if kafka else None
     try:
         command = warm.command if warm else broker_command()
-        hanging = "" if kafka else tables.hanging(cls)
-        late = launch(cls, folder, report, command, out / f"{cls}.log", hanging)
+        not_run = "" if kafka else tables.not_run(cls)
+        late = launch(cls, folder, report, command, out / f"{cls}.log", not_run)
     finally:
         if warm:
             warm.stop()
@@ -63,7 +63,7 @@ def run(cls, out, kafka):
     return tables.report(report), late
 
 
-def launch(cls, folder, report, broker, log, hanging):
+def launch(cls, folder, report, broker, log, not_run):
     test_s = os.environ.get("TEST_S", "120")
     command = [
         JAVA, f"-Xmx{os.environ.get('HEAP', '900m')}", *JVM,
@@ -78,11 +78,12 @@ def launch(cls, folder, report, broker, log, hanging):
     environment = os.environ | {
         "BROKER_CMD": broker,
         "UPSTREAM_IT_WORK": str(folder),
-        "UPSTREAM_HANGS": hanging,
+        "UPSTREAM_NOT_RUN": not_run,
     }
     with open(log, "w") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, env=environment, start_new_session=True
+            command, stdout=output, stderr=output, stdin=subprocess.DEVNULL, env=environment, cwd=folder,
+            start_new_session=True,
         )
         try:
             process.wait(timeout=float(os.environ.get("CLASS_S", "900")))

@@ -2,12 +2,13 @@
 
 import csv
 import fnmatch
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-# Why the harness skips the second form of a test that is declared for two layouts of one cluster.
-SAME = "same test as the other type"
+# Why the harness skips the second form of a test that is declared for two layouts of one cluster, and what is not run.
+NO_RESULT = ("same test as the other type", "counts for nothing")
 KAFKA = HERE / "kafka-4.3.1.tsv"
 DOHLE = HERE / "dohle.tsv"
 
@@ -41,8 +42,8 @@ class Result:
 @dataclass(frozen=True)
 class Reason:
     """
-    Why a test fails: mostly a later feature that it asks for. `note` is empty, or `varies` (on a slow machine it may
-    also pass), or `hangs` (it would wait for minutes, so it is not run).
+    Why a test fails. `note` is empty, or `varies` (on another machine it may also pass), or `hangs` (it would wait for
+    minutes, so it is not run).
     """
 
     cls: str
@@ -118,10 +119,19 @@ def reasons():
     return found
 
 
-def hanging(cls):
-    """A regular expression of the tests of the class that are not run; empty when all are."""
+def not_run(cls):
+    """
+    A regular expression of the tests of the class that are not run: those that would hang, and those that Apache Kafka
+    does not pass, which count for nothing. Empty when all are run.
+    """
     mine = [reason for reason in reasons() if reason.cls == cls and reason.note == "hangs"]
-    return "|".join(fnmatch.translate(reason.pattern).replace("(?s:", "(?:").removesuffix(r"\Z") for reason in mine)
+    patterns = [fnmatch.translate(reason.pattern).replace("(?s:", "(?:").removesuffix(r"\Z") for reason in mine]
+    measured = kafka().get(cls, [])
+    passed = {result.name for result in measured if result.result == "passed"}
+    names = {result.name for result in measured if result.result != "passed" and result.method != "(class)"}
+    # The second of two tests with one name (#2) is run or not run with the first.
+    patterns += [re.escape(name) for name in sorted(names) if " #" not in name and f"{name} #2" not in passed]
+    return "|".join(patterns)
 
 
 def report(path):
@@ -130,7 +140,7 @@ def report(path):
     if not path.exists():
         return found
     for cls, method, name, result, seconds, reason, _shape in rows(path):
-        if reason == SAME:
+        if reason in NO_RESULT:
             continue
         seen[method, name] = seen.get((method, name), 0) + 1
         number = seen[method, name]

@@ -48,11 +48,15 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     Ok(codec::encode(&context.header, &AlterReplicaLogDirsResponse::default().with_results(results))?)
 }
 
-/// The longest name that a topic can have and still be moved: its folder gets a longer name meanwhile.
-const TOPIC_MAX: usize = 249;
+/// The longest name of a folder.
+const FOLDER_MAX: usize = 255;
+/// What the folder of the copy adds to that of the partition: a dot, 32 hex digits and `-future`.
+const COPY_SUFFIX: usize = 40;
 
 fn ask(broker: &Broker, topic: &str, index: i32, path: &str) -> ErrorCode {
-    if topic.is_empty() || topic.len() > TOPIC_MAX || index < 0 {
+    // Kafka cannot read the partition back from a name that was cut.
+    let folder = format!("{topic}-{index}").len().saturating_add(COPY_SUFFIX);
+    if topic.is_empty() || index < 0 || folder > FOLDER_MAX {
         return ErrorCode::InvalidTopicException;
     }
     let partition = TopicPartition::new(topic, PartitionIndex(index));
@@ -60,7 +64,9 @@ fn ask(broker: &Broker, topic: &str, index: i32, path: &str) -> ErrorCode {
         Ok(()) => ErrorCode::None,
         Err(error) => {
             debug!(%partition, path, %error, "a partition is not moved");
+            let is_known = broker.publisher.current().partition(topic, partition.partition).is_some();
             match error {
+                replica::Error::NotLeaderOrFollower if !is_known => ErrorCode::UnknownTopicOrPartition,
                 // As Kafka has it, for clients that know no other code here.
                 replica::Error::NotLeaderOrFollower => ErrorCode::ReplicaNotAvailable,
                 other => Refused::from(&other).code,

@@ -53,7 +53,7 @@ async fn directories_tell_their_partitions_and_space() {
     }
 }
 
-async fn alter(bench: &Bench, path: &str, topic: &'static str, version: i16) -> ErrorCode {
+async fn alter(bench: &Bench, path: &str, topic: &str, version: i16) -> ErrorCode {
     let topic =
         AlterReplicaLogDirTopic::default().with_name(wire::topic_name(topic)).with_partitions(vec![0]);
     let directory = AlterReplicaLogDir::default().with_path(wire::text(path)).with_topics(vec![topic]);
@@ -77,7 +77,11 @@ async fn a_partition_moves_to_another_directory_and_goes_on_there() {
         let (from, epoch) = (place(&bench), bench.epoch("t"));
         let nowhere = path("three");
         assert_eq!(alter(&bench, &nowhere, "t", version).await, ErrorCode::LogDirNotFound);
-        assert_eq!(alter(&bench, &path("one"), "x", version).await, ErrorCode::ReplicaNotAvailable);
+        assert_eq!(alter(&bench, &path("one"), "x", version).await, ErrorCode::UnknownTopicOrPartition);
+        // The folder of the copy has a name that is 40 longer than `topic-0`.
+        let (short, long) = ("x".repeat(213), "x".repeat(214));
+        assert_eq!(alter(&bench, &path("one"), &short, version).await, ErrorCode::UnknownTopicOrPartition);
+        assert_eq!(alter(&bench, &nowhere, &long, version).await, ErrorCode::InvalidTopicException);
         // To its own directory it does not move; to the other it does, and with the new epoch that is known.
         let other = if bench.directory(&path("one")) == from { path("two") } else { path("one") };
         let own = if other == path("one") { path("two") } else { path("one") };
@@ -92,7 +96,7 @@ async fn a_partition_moves_to_another_directory_and_goes_on_there() {
         assert_eq!(image.partition("t", PartitionIndex(0)).unwrap().directories, [place(&bench).0]);
     }
     super::data::produce_some(&bench, "t").await;
-    assert_eq!(alter(&bench, &path("two"), "later", 2).await, ErrorCode::ReplicaNotAvailable);
+    assert_eq!(alter(&bench, &path("two"), "later", 2).await, ErrorCode::UnknownTopicOrPartition);
     create(&bench, "later", 1).await;
     let later = bench.broker.replicas.by_name("later", PartitionIndex(0)).unwrap();
     assert_eq!(later.log().directory_id(), bench.directory(&path("two")), "the wish was kept");

@@ -1,9 +1,6 @@
 package upstreamit;
 
 import org.apache.kafka.clients.admin.Admin;
-import org.apache.kafka.common.protocol.ApiKeys;
-import org.apache.kafka.common.requests.ApiVersionsRequest;
-import org.apache.kafka.common.requests.ApiVersionsResponse;
 import org.apache.kafka.common.requests.MetadataResponse;
 import org.apache.kafka.common.utils.Time;
 
@@ -66,11 +63,6 @@ public final class Cluster implements AutoCloseable {
         "org.apache.kafka.server.log.remote.metadata.storage.TopicBasedRemoteLogMetadataManager",
         "range", "uniform", "simple");
 
-    /** Skips the test when it wants more than one broker, or controllers beside it. */
-    public static void refuseMany(int brokers, int controllers) {
-        if (brokers != 1 || controllers != 1) throw new TestAbortedException("needs a cluster: " + brokers + " brokers, " + controllers + " controllers");
-    }
-
     /** Skips the test when its server would have to load the test's own classes. */
     static void refusePlugins(Map<String, String> props) {
         for (Map.Entry<String, String> e : props.entrySet()) {
@@ -94,6 +86,8 @@ public final class Cluster implements AutoCloseable {
             if (v != null) props.put(k, String.valueOf(unwrap(v)));
         });
         Shape.add(listenersInUse(props), props.containsKey("authorizer.class.name"));
+        One.node(id);
+        One.lower(props);
         refusePlugins(props);
         Map<String, Integer> ports = new LinkedHashMap<>();
         Map<String, String> protocols = new HashMap<>();
@@ -213,19 +207,6 @@ public final class Cluster implements AutoCloseable {
         } catch (IOException e) {
             return null;
         }
-    }
-
-    /** Whether the broker shows this API to clients. */
-    public boolean offers(ApiKeys api) {
-        for (Node n : brokers()) {
-            try {
-                ApiVersionsResponse r = (ApiVersionsResponse) Wire.ask(n.plainPort, new ApiVersionsRequest.Builder().build((short) 3));
-                if (r.apiVersion(api.id) == null) return false;
-            } catch (IOException e) {
-                throw new IllegalStateException("broker " + n.id + " does not answer", e);
-            }
-        }
-        return true;
     }
 
     static void until(int seconds, String what, BooleanSupplier c) {

@@ -61,6 +61,7 @@ public final class Node {
             }
             Path format = dir.resolve("format.args");
             Files.write(format, formatArgs);
+            if (!COMMAND.contains("{format}")) Format.once(config, props, clusterId, formatArgs);
             String cmd = COMMAND;
             if (!cmd.contains("{config}")) cmd = cmd + " {config}";
             cmd = cmd.replace("{config}", config.toString()).replace("{format}", format.toString())

@@ -103,7 +103,6 @@ public final class Quorum {
         int id = config.nodeId();
         p.put("log.dirs", String.join(",", config.logDirs()));
         p.remove("log.dir");
-        if (harness instanceof kafka.integration.KafkaServerTestHarness k) Cluster.refuseMany(k.configs().size(), 1);
         int controllerPort = cluster.reserve(id, "CONTROLLER");
         controllerProps.forEach((k, v) -> {
             if (!k.equals("listeners") && !k.equals("node.id")) p.putIfAbsent(k, v);

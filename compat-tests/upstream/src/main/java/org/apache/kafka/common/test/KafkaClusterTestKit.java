@@ -86,12 +86,11 @@ public class KafkaClusterTestKit implements AutoCloseable {
     private KafkaClusterTestKit(Builder b) {
         this.nodes = b.nodes;
         if (b.voters.isPresent()) throw new TestAbortedException("needs in-JVM broker: chosen voter directories");
-        Cluster.refuseMany(nodes.brokerNodes().size(), nodes.controllerNodes().size());
         String brokerListener = nodes.brokerListenerName().value();
         String controllerListener = nodes.controllerListenerName().value();
         cluster = new Cluster(nodes.clusterId(), brokerListener);
 
-        // One broker with one controller is one process, also where the test asked for two.
+        // One process is the broker and the controller, also where the test asked for more (see One).
         int id = nodes.brokerNodes().firstKey();
         TestKitNode bn = nodes.brokerNodes().get(id);
         TestKitNode cn = nodes.controllerNodes().get(nodes.controllerNodes().firstKey());

@@ -7,7 +7,6 @@ import org.apache.kafka.clients.consumer.GroupProtocol;
 import org.apache.kafka.common.acl.AccessControlEntry;
 import org.apache.kafka.common.acl.AclBindingFilter;
 import org.apache.kafka.common.network.ListenerName;
-import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.test.ClusterInstance;
 import org.apache.kafka.common.test.KafkaClusterTestKit;
 import org.apache.kafka.common.test.TestKitNodes;
@@ -66,7 +65,6 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
             (BeforeEachCallback) c -> {
                 // Both types are one process here, so a test declared for both runs once.
                 if (bothTypes() && !combined) throw new TestAbortedException("same test as the other type");
-                Cluster.refuseMany(config.numBrokers(), config.numControllers());
                 instance.build();
                 if (config.isAutoStart()) instance.start();
             },
@@ -188,8 +186,6 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
                 if (e.getKey() == Feature.GROUP_VERSION) level = e.getValue();
             }
             boolean consumer = (p == null || p.toLowerCase(java.util.Locale.ROOT).contains("consumer")) && (level == null || level > 0);
-            // Tests that repeat themselves for each protocol do so for those that the broker has.
-            consumer = consumer && x().offers(ApiKeys.CONSUMER_GROUP_HEARTBEAT);
             return consumer ? Set.of(GroupProtocol.CLASSIC, GroupProtocol.CONSUMER) : Set.of(GroupProtocol.CLASSIC);
         }
 
