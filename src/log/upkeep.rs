@@ -60,7 +60,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// The first runs come `log.initial.task.delay.ms` and then an interval from now.
+    /// The first runs come `log.initial.task.delay.ms` and then an interval from now; that of producers, which belongs
+    /// to a log and not to the broker in Kafka (`UnifiedLog`), an interval from now.
     pub(crate) fn new(settings: &StorageSettings, now: Instant) -> Schedule {
         let ms = |value: i64| Duration::from_millis(u64::try_from(value).unwrap_or(0).max(1));
         let first = now.plus(ms(settings.initial_task_delay_ms));
@@ -70,9 +71,11 @@ impl Schedule {
             (Job::RecoveryPoints, i64::from(settings.recovery_point_interval_ms)),
             (Job::LogStarts, i64::from(settings.start_offset_interval_ms)),
             (Job::HighWatermarks, settings.high_watermark_interval_ms),
-            (Job::Producers, i64::from(settings.producer_id_expiration_check_interval_ms)),
         ];
-        let jobs = jobs.into_iter().map(|(job, interval)| (job, due(ms(interval)))).collect();
+        let producers = ms(i64::from(settings.producer_id_expiration_check_interval_ms));
+        let producers = (Job::Producers, Due { interval: producers, next: now.plus(producers) });
+        let jobs =
+            jobs.into_iter().map(|(job, interval)| (job, due(ms(interval)))).chain([producers]).collect();
         let retention = due(ms(settings.retention_check_interval_ms));
         Schedule { jobs, retention, moved: None, steady: SteadyWall::following_back() }
     }
@@ -273,6 +276,8 @@ fn remove(directory: &Directory, path: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use super::Job;
+    use super::Schedule;
     use crate::base::Offset;
     use crate::io::clock::Clock;
     use crate::io::sim::SimClock;
@@ -326,6 +331,20 @@ mod tests {
         time.advance(Duration::from_secs(1));
         dirs.drive();
         assert!(written().contains(" 40"), "{}", written());
+    }
+
+    #[test]
+    fn producers_are_looked_at_from_the_first_interval_on_and_the_rest_after_the_initial_delay() {
+        let mut settings = Bench::new().settings;
+        settings.producer_id_expiration_check_interval_ms = 500;
+        settings.high_watermark_interval_ms = 500;
+        assert_eq!(settings.initial_task_delay_ms, 30_000);
+        let start = Clock::Sim(SimClock::new()).now();
+        let mut schedule = Schedule::new(&settings, start);
+        let mut at = |ms| schedule.take_due(start.plus(Duration::from_millis(ms)));
+        assert_eq!(at(499), []);
+        assert_eq!(at(500), [Job::Producers]);
+        assert_eq!(at(30_500), [Job::HighWatermarks, Job::Producers]);
     }
 
     #[test]

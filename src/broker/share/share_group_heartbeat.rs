@@ -41,7 +41,7 @@ pub(crate) async fn handle(
             let message = Some(fault.message.as_str()).filter(|message| !message.is_empty());
             ShareGroupHeartbeatResponse::default()
                 .with_error_code(fault.code.code())
-                .with_error_message(some_text(message.or_else(|| Some(fault.code.name()))))
+                .with_error_message(some_text(message))
         }
     };
     Ok(codec::encode(&context.header, &response)?)

@@ -25,6 +25,7 @@ use kafka_protocol::messages::ShareGroupDescribeRequest;
 use kafka_protocol::messages::ShareGroupHeartbeatRequest;
 use kafka_protocol::messages::ShareGroupHeartbeatResponse;
 use kafka_protocol::messages::TopicName;
+use kafka_protocol::messages::UpdateFeaturesRequest;
 use kafka_protocol::messages::alter_share_group_offsets_request::AlterShareGroupOffsetsRequestPartition;
 use kafka_protocol::messages::alter_share_group_offsets_request::AlterShareGroupOffsetsRequestTopic;
 use kafka_protocol::messages::delete_share_group_offsets_request::DeleteShareGroupOffsetsRequestTopic;
@@ -37,6 +38,7 @@ use kafka_protocol::messages::share_acknowledge_request::AcknowledgementBatch;
 use kafka_protocol::messages::share_fetch_request::FetchPartition;
 use kafka_protocol::messages::share_fetch_request::FetchTopic;
 use kafka_protocol::messages::share_fetch_response::PartitionData;
+use kafka_protocol::messages::update_features_request::FeatureUpdateKey;
 use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
 use std::time::Duration;
@@ -277,6 +279,19 @@ async fn what_a_lost_member_held_is_given_to_the_next() {
         .await
         .unwrap();
     assert_eq!(world.acquired("n", 0).await, []);
+}
+
+#[tokio::test]
+async fn without_the_feature_there_are_no_share_groups_and_the_refusal_has_no_words() {
+    let world = World::new(&[]).await;
+    let update = FeatureUpdateKey::default()
+        .with_feature(text("share.version"))
+        .with_max_version_level(0)
+        .with_upgrade_type(2);
+    let request = UpdateFeaturesRequest::default().with_feature_updates(vec![update]);
+    assert_eq!(world.bench.ask(&request, 1).await.error_code, 0);
+    let answer = world.beat("m", 0, true).await;
+    assert_eq!((answer.error_code, answer.error_message), (ErrorCode::UnsupportedVersion.code(), None));
 }
 
 #[tokio::test]
