@@ -13,3 +13,6 @@ pub use error_code::ErrorCode;
 pub use ids::{BrokerId, PartitionIndex, ProducerEpoch, ProducerId, TopicId, TopicPartition};
 pub use offset::{LeaderEpoch, Offset, OffsetAndEpoch};
 pub use time::{Instant, Timestamp};
+
+#[cfg(test)]
+pub(crate) mod seeds;

@@ -32,3 +32,6 @@ pub use presence::Presence;
 pub use rules::GroupRules;
 pub use running::Running;
 pub use service::Service;
+
+#[cfg(test)]
+mod tests;

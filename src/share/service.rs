@@ -262,6 +262,10 @@ impl Service {
                 tracing::warn!(key = %live.key, code = %failure.code, "share state is not written");
                 if failure.fences() {
                     self.shared.forget(live);
+                } else {
+                    let dead = change.dead.iter();
+                    let given_up = dead.flat_map(|dead| live.with(|memory| memory.given_up(*dead)));
+                    given_up.for_each(|dead| self.bury(live, dead));
                 }
             }
         }

@@ -47,7 +47,7 @@ impl State {
 }
 
 /// A streams group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) id: Arc<str>,
     pub(crate) metadata: Metadata,
@@ -61,7 +61,7 @@ pub(crate) struct Group {
 }
 
 /// What a new coordinator finds out again.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Soft {
     /// The topology against the cluster's topics.
     pub(crate) configured: Option<Arc<Configured>>,

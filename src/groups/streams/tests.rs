@@ -1,7 +1,12 @@
 //! Whole groups under random schedules of members, topics, passing time and coordinators that are lost, against the
 //! rules that must always hold:
-//! an active task has one owner, and one for each epoch at which it was given; no process runs a task twice; the log
-//! tells the same group; left alone, every task is given, with its standbys, and everybody runs what they shall.
+//! an active task has one owner, also among those that run it, and one for each epoch at which it was given; no process
+//! runs a task twice; epochs do not go back; the log tells the same group; left alone, every task is given, with its
+//! standbys, and everybody runs what they shall.
+//!
+//! `SIM_SEEDS=n` runs n seeds instead of 200; `SIM_SEED=s` runs seed s alone.
+
+mod plants;
 
 use super::*;
 use crate::base::BrokerId;
@@ -10,8 +15,10 @@ use crate::base::LeaderEpoch;
 use crate::base::PartitionIndex;
 use crate::base::Timestamp;
 use crate::base::TopicId;
+use crate::base::seeds;
 use crate::cluster::Image;
 use crate::cluster::records::PartitionRecord;
+use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::records::TopicRecord;
 use crate::coordinator::Now;
 use command::Alive;
@@ -20,6 +27,7 @@ use command::StreamsHeartbeat;
 use group::Group;
 use heartbeat::Deadline;
 use heartbeat::Decision;
+use plants::Plant;
 use proptest::prelude::*;
 use record::StreamsRecord;
 use settings::Settings;
@@ -61,23 +69,57 @@ fn with_topic(image: &Image, name: &str, partitions: i32) -> Image {
     image
 }
 
-/// `in` (3 partitions) to a stateful part behind a repartition topic, and a stateless part of its own.
-fn topology() -> Topology {
-    let topic = |name: &str| TopicInfo { name: text(name), ..TopicInfo::default() };
-    let first = Subtopology {
-        source_topics: vec![text("in")],
-        repartition_sink_topics: vec![text("re")],
-        ..Subtopology::default()
-    };
-    let second = Subtopology {
-        repartition_source_topics: vec![topic("re")],
-        state_changelog_topics: vec![topic("log")],
-        ..Subtopology::default()
-    };
-    Topology { epoch: 0, subtopologies: BTreeMap::from([(text("0"), first), (text("1"), second)]) }
+/// An application: parts one behind the other, with a repartition topic between them; the first reads `in`.
+#[derive(Clone, Debug)]
+struct Shape {
+    partitions: i32,
+    /// Which of its parts keep state.
+    stateful: Vec<bool>,
 }
 
-const TASKS: [(&str, i32); 2] = [("0", 3), ("1", 3)];
+/// `in` (3 partitions), then a stateful part behind a repartition topic.
+fn word_count() -> Shape {
+    Shape { partitions: 3, stateful: vec![false, true] }
+}
+
+fn topology() -> Topology {
+    word_count().topology()
+}
+
+impl Shape {
+    fn topology(&self) -> Topology {
+        let internal = |prefix: &str, number: usize| match number {
+            1 => text(prefix),
+            _ => text(&format!("{prefix}{number}")),
+        };
+        let topic = |name: Arc<str>| TopicInfo { name, ..TopicInfo::default() };
+        let part = |(number, is_stateful): (usize, &bool)| {
+            let is_last = number + 1 == self.stateful.len();
+            let subtopology = Subtopology {
+                source_topics: (number == 0).then(|| text("in")).into_iter().collect(),
+                repartition_source_topics: (number > 0)
+                    .then(|| topic(internal("re", number)))
+                    .into_iter()
+                    .collect(),
+                repartition_sink_topics: (!is_last).then(|| internal("re", number + 1)).into_iter().collect(),
+                state_changelog_topics: is_stateful
+                    .then(|| topic(internal("log", number)))
+                    .into_iter()
+                    .collect(),
+                ..Subtopology::default()
+            };
+            (text(&number.to_string()), subtopology)
+        };
+        Topology { epoch: 0, subtopologies: self.stateful.iter().enumerate().map(part).collect() }
+    }
+
+    /// The parts, each with the number of its tasks and whether it keeps state.
+    fn parts(&self) -> impl Iterator<Item = (String, i32, bool)> {
+        let partitions = self.partitions;
+        let parts = self.stateful.iter().enumerate();
+        parts.map(move |(number, is_stateful)| (number.to_string(), partitions, *is_stateful))
+    }
+}
 const SESSION_MS: i32 = 45_000;
 
 fn settings(standby_replicas: i32) -> Settings {
@@ -124,16 +166,30 @@ struct World {
     /// Who was given which active task at which epoch.
     given: BTreeMap<(Arc<str>, i32, i32), Arc<str>>,
     ids: usize,
+    shape: Shape,
+    highest: i32,
+    plant: Option<Plant>,
 }
 
 #[derive(Clone, Debug)]
 enum Step {
-    Start { process: usize, is_static: bool },
-    Heartbeat { client: prop::sample::Index, is_lost: bool },
+    Start {
+        process: usize,
+        is_static: bool,
+    },
+    Heartbeat {
+        client: prop::sample::Index,
+        is_lost: bool,
+    },
     Work(prop::sample::Index),
-    Leave { client: prop::sample::Index, for_a_while: bool },
+    Leave {
+        client: prop::sample::Index,
+        for_a_while: bool,
+    },
     Kill(prop::sample::Index),
     MakeTopics,
+    /// One of the internal topics is deleted.
+    DeleteTopic(prop::sample::Index),
     Standbys(i32),
     Pass(i64),
     Crash,
@@ -148,6 +204,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (which(), any::<bool>()).prop_map(|(client, for_a_while)| Step::Leave { client, for_a_while }),
         1 => which().prop_map(Step::Kill),
         2 => Just(Step::MakeTopics),
+        1 => which().prop_map(Step::DeleteTopic),
         1 => (0i32..3).prop_map(Step::Standbys),
         3 => prop_oneof![1i64..1_500, 1_500i64..6_000, 20_000i64..50_000].prop_map(Step::Pass),
         1 => Just(Step::Crash),
@@ -156,12 +213,19 @@ fn step() -> impl Strategy<Value = Step> {
 
 impl World {
     fn new() -> World {
+        World::of(word_count())
+    }
+
+    fn of(shape: Shape) -> World {
         World {
             group: None,
             log: Vec::new(),
             now_ms: 1_700_000_000_000,
-            image: Arc::new(with_topic(&Image::empty("c"), "in", 3)),
+            image: Arc::new(with_topic(&Image::empty("c"), "in", shape.partitions)),
             settings: settings(1),
+            shape,
+            highest: 0,
+            plant: None,
             clients: Vec::new(),
             deadlines: BTreeMap::new(),
             given: BTreeMap::new(),
@@ -186,7 +250,7 @@ impl World {
             rebalance_timeout_ms: joins.then_some(20_000),
             client_id: text("c"),
             client_host: text("/127.0.0.1"),
-            topology: joins.then(topology),
+            topology: joins.then(|| self.shape.topology()),
             owned: (joins || !client.told).then(|| client.running.clone()),
             process_id: joins.then(|| client.process.clone()),
             endpoint: None,
@@ -200,13 +264,23 @@ impl World {
         }
     }
 
-    fn write(&mut self, records: Vec<StreamsRecord>) {
+    fn write(&mut self, mut records: Vec<StreamsRecord>) {
+        if let Some(plant) = self.plant {
+            records.iter_mut().for_each(|record| plant.record(record, self.group.as_ref()));
+        }
         for record in records {
-            let group = self.group.get_or_insert_with(|| Group::new(text("g")));
-            if !group.apply(&record) {
-                self.group = None;
+            assert_eq!(StreamsRecord::read(&record.write()), Ok(Some(record.clone())));
+            self.apply(&record);
+            if self.plant.is_none_or(|plant| plant.keeps(&record)) {
+                self.log.push(record);
             }
-            self.log.push(record);
+        }
+    }
+
+    fn apply(&mut self, record: &StreamsRecord) {
+        let group = self.group.get_or_insert_with(|| Group::new(text("g")));
+        if !group.apply(record) {
+            self.group = None;
         }
     }
 
@@ -221,6 +295,7 @@ impl World {
                 Deadline::Rebalance(member) => Timer::Rebalance(member),
                 Deadline::Initial => Timer::Initial,
             };
+            let after = after.filter(|_| !matches!(timer, Timer::Session(_)) || self.has_sessions());
             match after {
                 Some(after) => {
                     self.deadlines.insert(timer, self.now_ms + i64::try_from(after.as_millis()).unwrap())
@@ -258,6 +333,7 @@ impl World {
         match answer {
             Ok(alive) => {
                 client.told = true;
+                assert!(alive.member_epoch >= client.epoch, "a member's epoch went back");
                 client.epoch = alive.member_epoch;
                 if let Some(tasks) = alive.tasks {
                     client.assigned = tasks;
@@ -295,6 +371,11 @@ impl World {
             client.running = client.assigned.clone();
             client.told = false;
         }
+        self.check_running();
+    }
+
+    fn has_sessions(&self) -> bool {
+        self.plant != Some(Plant::SessionsNeverEnd)
     }
 
     fn start(&mut self, process: usize, is_static: bool) {
@@ -325,6 +406,18 @@ impl World {
                 self.image = Arc::new(with_topic(&self.image, &topic.name, topic.partitions));
             }
         }
+    }
+
+    fn delete_topic(&mut self, which: prop::sample::Index) {
+        let topics: Vec<TopicId> =
+            self.image.topics().filter(|topic| &*topic.name != "in").map(|topic| topic.id).collect();
+        if topics.is_empty() {
+            return;
+        }
+        let mut image = (*self.image).clone();
+        let topic_id = topics[which.index(topics.len())];
+        image.apply(&RemoveTopicRecord { topic_id }.into()).unwrap();
+        self.image = Arc::new(image);
     }
 
     fn pass(&mut self, ms: i64) {
@@ -365,9 +458,13 @@ impl World {
     /// Another coordinator reads the log.
     fn crash(&mut self) {
         self.deadlines.clear();
-        self.group = None;
-        for record in std::mem::take(&mut self.log) {
-            self.write(vec![record]);
+        let before = self.group.take();
+        for record in self.log.clone() {
+            self.apply(&record);
+        }
+        assert_eq!(self.group.as_ref().map(kept), before.as_ref().map(kept), "the log tells another group");
+        if self.plant == Some(Plant::NoSessionsAfterLoad) || !self.has_sessions() {
+            return;
         }
         let members: Vec<_> =
             self.group.iter().flat_map(|group| group.members().cloned().collect::<Vec<_>>()).collect();
@@ -410,6 +507,7 @@ impl World {
                 }
             }
             Step::MakeTopics => self.make_topics(),
+            Step::DeleteTopic(which) => self.delete_topic(which),
             Step::Standbys(replicas) => self.settings.standby_replicas = replicas,
             Step::Pass(ms) => self.pass(ms),
             Step::Crash => self.crash(),
@@ -419,10 +517,15 @@ impl World {
     /// What must hold at every moment.
     fn check(&mut self) {
         let Some(group) = &self.group else { return };
+        let epoch = group.metadata.epoch;
+        assert!(epoch >= self.highest, "the group's epoch went back");
+        self.highest = epoch;
+        assert!(group.target_metadata.epoch <= epoch, "an assignment of an epoch to come");
         let mut owners: BTreeMap<(&str, i32), &str> = BTreeMap::new();
-        let mut on_process: BTreeSet<(&str, &str, i32)> = BTreeSet::new();
+        let mut on_process: BTreeSet<(&str, Arc<str>, i32)> = BTreeSet::new();
         for member in group.members() {
             let (id, process) = (&*member.id, &*member.profile.process_id);
+            assert!(member.current.epoch <= epoch, "{id} is ahead of the group");
             let (assigned, revoking) = (&member.current.assigned, &member.current.revoking);
             for (part, partitions) in assigned.active.iter().chain(&revoking.active) {
                 for partition in partitions.keys() {
@@ -441,11 +544,25 @@ impl World {
             let active = assigned.active_role();
             for role in [&active, &assigned.standby, &assigned.warmup] {
                 for (part, partitions) in role {
-                    let part = TASKS.iter().find(|(id, _)| *id == &**part).unwrap().0;
                     for partition in partitions {
-                        let is_new = on_process.insert((process, part, *partition));
+                        let is_new = on_process.insert((process, part.clone(), *partition));
                         assert!(is_new, "{process} has {part}_{partition} twice");
                     }
+                }
+            }
+        }
+    }
+
+    /// Nobody who is in the group runs what another one runs. Who was removed and does not know may go on for a while.
+    fn check_running(&self) {
+        let Some(group) = &self.group else { return };
+        let stands = |client: &&Client| group.member(&client.id).is_some_and(|one| one.current.epoch > 0);
+        let mut running: BTreeMap<(&str, i32), &str> = BTreeMap::new();
+        for client in self.clients.iter().filter(stands) {
+            for (part, partitions) in &client.running.active {
+                for partition in partitions {
+                    let other = running.insert((part, *partition), &client.id);
+                    assert!(other.is_none(), "{part}_{partition} is run by {} and {other:?}", client.id);
                 }
             }
         }
@@ -476,12 +593,12 @@ impl World {
         let count = |role: fn(&Tasks) -> &Role, part: &str, partition: i32| {
             known.iter().filter(|client| super::tasks::has(role(&client.running), part, partition)).count()
         };
-        for (part, tasks) in TASKS {
+        for (part, tasks, is_stateful) in self.shape.parts() {
             for partition in 0..tasks {
-                assert_eq!(count(|tasks| &tasks.active, part, partition), 1, "owners of {part}_{partition}");
-                let wanted = if part == "1" { standbys } else { 0 };
+                assert_eq!(count(|tasks| &tasks.active, &part, partition), 1, "owners of {part}_{partition}");
+                let wanted = if is_stateful { standbys } else { 0 };
                 assert_eq!(
-                    count(|tasks| &tasks.standby, part, partition),
+                    count(|tasks| &tasks.standby, &part, partition),
                     wanted,
                     "standbys of {part}_{partition}"
                 );
@@ -493,16 +610,47 @@ impl World {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, max_shrink_iters: 4_000, ..ProptestConfig::default() })]
+/// What the log keeps of a group.
+fn kept(group: &Group) -> Group {
+    let mut kept = group.clone();
+    kept.soft = group::Soft::default();
+    kept
+}
 
-    #[test]
-    fn groups_hold_their_rules_and_settle(steps in proptest::collection::vec(step(), 1..60)) {
-        let mut world = World::new();
-        for step in steps {
-            world.run(step);
+fn shape() -> impl Strategy<Value = Shape> {
+    (1i32..5, prop::collection::vec(any::<bool>(), 1..4))
+        .prop_map(|(partitions, stateful)| Shape { partitions, stateful })
+}
+
+fn steps() -> impl Strategy<Value = (Shape, Vec<Step>)> {
+    (shape(), prop::collection::vec(step(), 1..60))
+}
+
+fn run((shape, steps): (Shape, Vec<Step>), plant: Option<Plant>) {
+    let mut world = World::of(shape);
+    world.plant = plant;
+    // The second half begins with everything in its place, where the first seldom comes to.
+    let middle = steps.len() / 2;
+    for (number, step) in steps.into_iter().enumerate() {
+        if number == middle {
+            world.settles();
         }
-        world.settles();
+        world.run(step);
+    }
+    world.settles();
+}
+
+#[test]
+fn groups_hold_their_rules_and_settle() {
+    seeds::run_drawn("a streams group", 200, &steps(), |steps| run(steps, None));
+}
+
+#[test]
+fn each_planted_fault_is_noticed() {
+    let steps = steps();
+    for plant in Plant::ALL {
+        let noticed = seeds::notices(1_000, |seed| run(seeds::drawn(&steps, seed), Some(plant)));
+        assert!(noticed, "{plant:?} is not noticed");
     }
 }
 

@@ -29,6 +29,7 @@ mod consumer_migration;
 mod consumer_simulation;
 mod generations;
 mod golden;
+mod plants;
 mod service;
 mod simulation;
 mod storage;

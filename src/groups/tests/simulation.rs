@@ -1,8 +1,12 @@
 //! Random commands, passing time and crashes against the rules that must always hold:
 //! a generation has one assignment, generations do not go back, a member owns what the leader gave it, every
-//! request is answered in the end, and the log tells the same state.
+//! request is answered in the end, a committed offset stays, and the log tells the same state.
+//!
+//! `SIM_SEEDS=n` runs n seeds instead of 400; `SIM_SEED=s` runs seed s alone.
 
+use super::plants::Plant;
 use super::*;
+use crate::base::seeds;
 use proptest::prelude::*;
 
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
@@ -52,6 +56,8 @@ struct World {
     /// Whose assignment of which generation was seen, since the last crash.
     seen: BTreeMap<(i32, Arc<str>), Bytes>,
     highest: i32,
+    /// The offset that was committed last.
+    committed: Option<i64>,
 }
 
 const SESSION_MS: i32 = 30_000;
@@ -59,10 +65,11 @@ const SESSION_MS: i32 = 30_000;
 const SIZE_MAX: usize = 3;
 
 impl World {
-    fn new() -> World {
-        let trial = Trial::new(Settings { group_size_max: SIZE_MAX, ..settings() });
+    fn new(plant: Option<Plant>) -> World {
+        let mut trial = Trial::new(Settings { group_size_max: SIZE_MAX, ..settings() });
+        trial.plant = plant;
         let clients = NAMES.iter().map(|_| Client::default()).collect();
-        World { trial, clients, ids: 0, seen: BTreeMap::new(), highest: 0 }
+        World { trial, clients, ids: 0, seen: BTreeMap::new(), highest: 0, committed: None }
     }
 
     /// Clients 0 and 1 are static members, the others go by the MEMBER_ID_REQUIRED way.
@@ -106,21 +113,33 @@ impl World {
             Step::Commit { client } => {
                 if let Some(id) = self.clients[client].member_id.clone() {
                     let generation = self.clients[client].generation;
-                    let result = self.trial.commit(commit(&id, generation));
-                    if result.is_ok() {
+                    if self.commit(&id, generation) {
                         assert_eq!(self.trial.generation(), generation, "a stale member committed");
                     }
                 }
             }
             Step::StrangerCommits => {
                 let empty = matches!(self.trial.state(), "Empty" | "Dead");
-                assert_eq!(self.trial.commit(commit("", -1)).is_ok(), empty);
+                assert_eq!(self.commit("", -1), empty);
             }
             Step::Pass(ms) => self.trial.pass(ms),
             Step::Crash => self.crash(),
         }
         self.collect();
         self.check();
+    }
+
+    /// Whether a commit is taken; each is of another offset.
+    fn commit(&mut self, member: &str, generation: i32) -> bool {
+        self.ids += 1;
+        let offset = i64::try_from(self.ids).unwrap();
+        let mut request = commit(member, generation);
+        request.topics[0].partitions[0].offset = offset;
+        let taken = self.trial.commit(request).is_ok();
+        if taken {
+            self.committed = Some(offset);
+        }
+        taken
     }
 
     fn sync(&mut self, client: usize) {
@@ -191,6 +210,10 @@ impl World {
     }
 
     fn check(&mut self) {
+        if let Some(committed) = self.committed {
+            let kept = self.trial.fetch_one("t", 0).offset;
+            assert_eq!(kept, committed, "the committed offset is another");
+        }
         let Some(group) = self.trial.machine.classic(GROUP) else {
             // It was empty and kept nothing, so it went in time; the next one of its name begins anew.
             self.highest = 0;
@@ -231,15 +254,28 @@ impl World {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+fn run(steps: Vec<Step>, plant: Option<Plant>) {
+    let mut world = World::new(plant);
+    for step in steps {
+        world.take(step);
+    }
+    world.settle();
+}
 
-    #[test]
-    fn the_rules_hold_under_random_commands_time_and_crashes(steps in prop::collection::vec(step(), 1..120)) {
-        let mut world = World::new();
-        for step in steps {
-            world.take(step);
-        }
-        world.settle();
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    prop::collection::vec(step(), 1..120)
+}
+
+#[test]
+fn the_rules_hold_under_random_commands_time_and_crashes() {
+    seeds::run_drawn("a classic group", 400, &steps(), |steps| run(steps, None));
+}
+
+#[test]
+fn each_planted_fault_is_noticed() {
+    let steps = steps();
+    for plant in Plant::OF_CLASSIC {
+        let noticed = seeds::notices(200, |seed| run(seeds::drawn(&steps, seed), Some(plant)));
+        assert!(noticed, "{plant:?} is not noticed");
     }
 }

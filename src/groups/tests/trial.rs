@@ -1,5 +1,6 @@
 //! The machine with a log, a clock and timers that move only when told, and short ways to ask.
 
+use super::plants::Plant;
 use super::*;
 use crate::base::BrokerId;
 use crate::base::Instant;
@@ -59,6 +60,8 @@ pub(super) struct Trial {
     pub(super) log: Vec<Record>,
     /// What the cluster has agreed on.
     pub(super) image: Arc<Image>,
+    /// A fault around the machine.
+    pub(super) plant: Option<Plant>,
     timers: Timers<Timer>,
     now_ms: u64,
     tickets: u64,
@@ -77,6 +80,7 @@ impl Trial {
             image,
             settings,
             log: Vec::new(),
+            plant: None,
             timers: Timers::new(),
             now_ms: 0,
             tickets: 0,
@@ -95,7 +99,10 @@ impl Trial {
         Instant(self.now_ms * 1_000_000)
     }
 
-    fn take(&mut self, outcome: Outcome<Groups>) {
+    fn take(&mut self, mut outcome: Outcome<Groups>) {
+        if let Some(plant) = self.plant {
+            plant.outcome(&mut outcome, &self.machine);
+        }
         for record in outcome.records {
             let entry = Groups::encode(&record);
             assert_eq!(Groups::decode(&entry).unwrap().unwrap(), record);
@@ -115,10 +122,16 @@ impl Trial {
         for (ticket, answer) in outcome.answers {
             assert!(self.answers.insert(ticket, answer).is_none(), "answered twice");
         }
+        if let Some(plant) = self.plant {
+            plant.after(&mut self.machine);
+        }
     }
 
     /// Sends a command; the answer may come later.
-    pub(super) fn send(&mut self, command: Command) -> Ticket {
+    pub(super) fn send(&mut self, mut command: Command) -> Ticket {
+        if let Some(plant) = self.plant {
+            plant.command(&mut command, &self.machine);
+        }
         self.tickets += 1;
         let ticket = Ticket(self.tickets);
         let outcome = self.machine.decide(self.now(), ticket, command);
@@ -156,7 +169,10 @@ impl Trial {
         self.machine = reload_with(&self.settings, &self.image, &self.log);
         self.timers.clear();
         self.answers.clear();
-        let outcome = self.machine.loaded(self.now());
+        let mut outcome = self.machine.loaded(self.now());
+        if let Some(plant) = self.plant {
+            plant.loaded(&mut outcome);
+        }
         self.take(outcome);
     }
 

@@ -4,8 +4,10 @@ use crate::base::Instant;
 use crate::share::partition::acknowledge::Kind;
 use crate::share::partition::acknowledge::target;
 use crate::share::partition::pieces::Change;
+use crate::share::partition::pieces::Dead;
 use crate::share::partition::pieces::Delivery;
 use crate::share::partition::pieces::Partition;
+use crate::share::partition::pieces::Piece;
 use crate::share::partition::pieces::Rules;
 use crate::share::state::batches::Batch;
 use crate::share::state::batches::State;
@@ -84,6 +86,15 @@ impl Partition {
         self.seek |= seek;
         self.advance();
         change
+    }
+
+    /// The parts of these records that are given up already, though it could not be kept that they are: their locks have
+    /// ended, and only a dead letter brings them further.
+    pub fn given_up(&mut self, dead: Dead) -> Vec<Dead> {
+        let given_up =
+            |piece: &Piece| piece.delivery == Delivery::Kept(State::Archiving) && piece.moving.is_none();
+        let pieces = self.within(dead.first..dead.end).filter(|(_, piece)| given_up(piece));
+        pieces.map(|(first, piece)| Dead { first, end: piece.end, ..dead }).collect()
     }
 
     /// The records of the dead-letter topic are there, or will never be: they are given up. The change tells what is to

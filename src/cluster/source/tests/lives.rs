@@ -9,6 +9,7 @@ use super::crash::start;
 use super::topic;
 use super::visible;
 use crate::base::TopicId;
+use crate::base::seeds;
 use crate::cluster::command::AlterConfigs;
 use crate::cluster::command::AlterResource;
 use crate::cluster::command::ConfigChange;
@@ -217,10 +218,6 @@ async fn lives(seed: u64, plant: Option<Plant>) {
     }
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
-
 fn run(seed: u64, plant: Option<Plant>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(lives(seed, plant));
@@ -228,19 +225,13 @@ fn run(seed: u64, plant: Option<Plant>) {
 
 #[test]
 fn no_seed_takes_an_answered_change_back() {
-    let chosen = number("SIM_SEED").map(|seed| seed..seed + 1);
-    for seed in chosen.unwrap_or_else(|| 0..number("SIM_SEEDS").unwrap_or(60)) {
-        if let Err(panic) = std::panic::catch_unwind(|| run(seed, None)) {
-            println!("seed {seed} of the controller fails; replay with SIM_SEED={seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
+    seeds::run("the controller", 60, |seed| run(seed, None));
 }
 
 #[test]
 fn each_fault_planted_below_the_controller_is_noticed() {
     for plant in [Plant::SkipSync, Plant::LastChangeCut, Plant::BlockAgain] {
-        let noticed = (0..60).any(|seed| std::panic::catch_unwind(|| run(seed, Some(plant))).is_err());
+        let noticed = seeds::notices(60, |seed| run(seed, Some(plant)));
         assert!(noticed, "{plant:?} is not noticed");
     }
 }

@@ -265,3 +265,25 @@ fn what_was_on_its_way_to_the_dead_letters_is_found_again() {
     assert!(Partition::load(0, &[batch(2, 5, State::Archived, 1), batch(4, 6, State::Archived, 1)]).is_err());
     assert!(Partition::load(3, &[batch(2, 5, State::Archived, 1)]).is_err());
 }
+
+#[test]
+fn what_is_given_up_and_cannot_be_kept_still_waits_for_its_dead_letter() {
+    let rules = Rules { delivery_limit: 2, dead_letters: true, ..RULES };
+    let kept = [batch(0, 4, State::Available, 1)];
+    let (mut partition, _) = Partition::load(0, &kept).unwrap();
+    let found = batches(0, &[4]);
+    // A limit of two does not part records: all four are delivered the last time.
+    assert_eq!(ranges(&partition.acquire(&wants("a", 4, 0), &found, &rules)), [(0, 4, 2)]);
+    let change = acknowledge(&mut partition, "a", &[said(3, 4, &[Kind::Reject])], &rules).unwrap();
+    partition.settle(&change, false, NOW, &rules);
+    assert_eq!(partition.given_up(change.dead[0]), [], "it is the member's again");
+    let change = partition.expire(Instant(2_000), &rules);
+    let dead = Dead { first: 0, end: 4, count: 2, cause: Some(Cause::Exhausted) };
+    assert_eq!(change.dead, [dead]);
+    partition.settle(&change, false, Instant(2_000), &rules);
+    assert_eq!(partition.start(), 0);
+    let parts = [Dead { end: 3, ..dead }, Dead { first: 3, ..dead }];
+    assert_eq!(partition.given_up(dead), parts, "nobody else would bring them further");
+    assert!(!partition.bury(0, 4).is_empty());
+    assert_eq!((partition.start(), partition.given_up(dead)), (4, Vec::new()));
+}

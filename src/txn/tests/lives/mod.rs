@@ -9,6 +9,7 @@ mod data;
 mod plants;
 
 use super::*;
+use crate::base::seeds;
 use crate::io::Random;
 use crate::txn::rules::producer_of;
 use client::Client;
@@ -92,7 +93,7 @@ impl World {
             marking: None,
             late: Vec::new(),
             given: BTreeMap::new(),
-            verbose: std::env::var("SIM_SEED").is_ok(),
+            verbose: seeds::is_verbose(),
         };
         world.clients = (0..CLIENTS).map(Client::new).collect();
         if world.random.one_in(4) {
@@ -370,28 +371,16 @@ fn run(seed: u64, plant: Option<Plant>) -> usize {
     world.finish()
 }
 
-fn number(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
-
 #[test]
 fn no_seed_tears_loses_or_doubles_a_transaction() {
-    let mut committed = 0;
-    let chosen = number("SIM_SEED").map(|seed| seed..seed + 1);
-    for seed in chosen.unwrap_or_else(|| 0..number("SIM_SEEDS").unwrap_or(300)) {
-        let outcome = std::panic::catch_unwind(|| run(seed, None));
-        committed += outcome.unwrap_or_else(|panic| {
-            println!("seed {seed} of a transactional id fails; replay with SIM_SEED={seed}");
-            std::panic::resume_unwind(panic);
-        });
-    }
+    let committed: usize = seeds::run("a transactional id", 300, |seed| run(seed, None)).into_iter().sum();
     assert!(committed > 0, "nothing was committed, so nothing was proven");
 }
 
 #[test]
 fn each_planted_fault_is_noticed() {
     for plant in Plant::ALL {
-        let noticed = (0..300).any(|seed| std::panic::catch_unwind(|| run(seed, Some(plant))).is_err());
+        let noticed = seeds::notices(300, |seed| run(seed, Some(plant)));
         assert!(noticed, "{plant:?} is not noticed");
     }
 }

@@ -1,0 +1,3 @@
+//! Share-partitions with all that belongs to them: members, the leader's memory, the share coordinator and its log.
+
+mod lives;
