@@ -240,7 +240,9 @@ def copy(bootstrap, source, target, name, transactional_id, _partition, size):
     producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": transactional_id, "reconnect.backoff.max.ms": 200, "log_level": 2, **KEEPS_BROKERS})
     consumer = Consumer({
         "bootstrap.servers": bootstrap, "group.id": name, "isolation.level": "read_committed", "enable.auto.commit": False,
-        "auto.offset.reset": "earliest", "session.timeout.ms": 3000, "heartbeat.interval.ms": 300, "reconnect.backoff.max.ms": 200, "log_level": 2, **KEEPS_BROKERS})
+        "auto.offset.reset": "earliest", "session.timeout.ms": 3000, "heartbeat.interval.ms": 300, "reconnect.backoff.max.ms": 200, "log_level": 2,
+        "fetch.wait.max.ms": 20,  # a fetch that waits for more at the end is in the way of going back
+        **KEEPS_BROKERS})
     producer.init_transactions(60)
     consumer.subscribe([source])
 
