@@ -3,6 +3,7 @@
 use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
+use crate::broker::crowd;
 use crate::broker::errors::Refused;
 use crate::broker::group::optional_wire;
 use crate::broker::group::text;
@@ -25,6 +26,8 @@ use crate::protocol::supplement::streams_group_heartbeat::TaskOffset;
 use crate::protocol::supplement::streams_group_heartbeat::TopicInfo;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What anybody may do with a group where there is no authorizer (`AclOperation`).
@@ -39,25 +42,34 @@ const ASSIGNOR: &str = "sticky";
 /// Answers a StreamsGroupDescribe request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request = message::decode(&context.header, body)?;
+    crowd::check_names(request.group_ids.len())?;
     let ids: Vec<Arc<str>> = request.group_ids.iter().map(text).collect();
+    // One that is named more than once is answered as often, as in Kafka, but looked up once.
+    let once: Vec<Arc<str>> = ids.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
     let shown = if broker.groups.has_streams_groups() {
-        broker.groups.describe_streams(&ids).await
+        broker.groups.describe_streams(&once).await
     } else {
-        vec![Err(Refusal::from(ErrorCode::UnsupportedVersion)); ids.len()]
+        vec![Err(Refusal::from(ErrorCode::UnsupportedVersion)); once.len()]
     };
+    let shown: HashMap<Arc<str>, Result<StreamsDescribed, Refusal>> = once.into_iter().zip(shown).collect();
     let status = if request.include_topology_description { NOT_STORED } else { NOT_REQUESTED };
-    let groups = ids.iter().zip(shown).map(|(id, shown)| match shown {
-        Err(refusal) => failed(id, refusal),
-        Ok(shown) => {
-            let mut group = described(id, shown, status);
-            if request.include_authorized_operations {
-                group.authorized_operations = ALL_OPERATIONS;
-            }
-            group
+    let mut room = broker.answer_memory.begin();
+    let groups = ids.iter().map(|id| {
+        let unknown = || Err(Refusal::from(ErrorCode::UnknownServerError));
+        let mut group = match shown.get(id).cloned().unwrap_or_else(unknown) {
+            Err(refusal) => failed(id, refusal),
+            Ok(shown) => described(id, shown, status),
+        };
+        if group.error == ErrorCode::None && request.include_authorized_operations {
+            group.authorized_operations = ALL_OPERATIONS;
         }
+        if room.take(message::size(context.version(), &group)) {
+            return group;
+        }
+        failed(id, Refusal::from(ErrorCode::InvalidRequest))
     });
     let groups: Vec<message::Group> = groups.collect();
-    Ok(message::encode(&context.header, &groups)?)
+    Ok(room.tie_to(message::encode(&context.header, &groups)?))
 }
 
 fn failed(id: &str, refusal: Refusal) -> message::Group {

@@ -143,6 +143,13 @@ pub fn encode(header: &RequestHeader, groups: &[Group]) -> Result<Response, Erro
     writer.finish()
 }
 
+/// How many bytes of an answer the group takes.
+pub fn size(version: i16, group: &Group) -> usize {
+    let mut writer = Writer::plain(true);
+    encode_group(&mut writer, version, group);
+    writer.buffer().len()
+}
+
 fn encode_group(writer: &mut Writer, version: i16, group: &Group) {
     writer.i16(group.error.code());
     writer.nullable_string(group.error_message.as_deref());
