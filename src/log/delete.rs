@@ -235,7 +235,13 @@ impl Log {
             let synced = segment.sync_length(&self.directory);
             synced.map_err(|error| Error::io(&segment.path(Kind::Log), error))?;
         }
-        let cold = self.core.lock().warm.is_none();
+        let cold = {
+            let mut core = self.core.lock();
+            if self.start_to_write().is_some_and(|start| start < self.log_start_offset()) {
+                self.warm(&mut core)?;
+            }
+            core.warm.is_none()
+        };
         if !cold {
             let segment = self.active_segment();
             self.flush_shaped()?;

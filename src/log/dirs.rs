@@ -638,7 +638,7 @@ impl Dirs {
         self.inner.drive_disks();
         for home in &self.inner.homes {
             for log in home.directory.logs() {
-                if let Err(error) = log.flush() {
+                if let Err(error) = log.save_start().and_then(|()| log.flush()) {
                     tracing::warn!(partition = %log.partition(), %error, "cannot flush");
                 }
             }
@@ -942,7 +942,7 @@ fn open_clean(home: &Home, partition: &TopicPartition, place: &Arc<Place>) -> Re
         let known = start.max(checkpoint.unwrap_or(Offset::ZERO));
         return Ok(Recovered::without_segments(place, &listing.snapshots, known));
     };
-    let start = start.max(first_base);
+    let start = load::credible_start(&home.directory, place, start, first_base)?.max(first_base);
     let last = listing.segments.last().cloned();
     let fits = |end: &Offset| {
         let last_fits = last

@@ -26,6 +26,8 @@ use std::sync::atomic::Ordering;
 /// What a flush brings to disk.
 struct Capture {
     target: Offset,
+    /// The log's start, which the epochs know.
+    start: Offset,
     generation: u64,
     /// The active segment when `target` was the log's next offset: those before it were closed, and all their appends
     /// are below the target.
@@ -92,14 +94,17 @@ impl Log {
                 return Err(Error::TakenBack);
             }
         }
+        let start = self.log_start_offset().min(target);
         let segments = self.view.load();
         let unsealed: Vec<Arc<Segment>> =
             segments.iter().filter(|segment| segment.tail.load().is_some()).cloned().collect();
         let dirty = core.dirty.clone();
         let unchanged = target == self.recovery_point() && unsealed.len() <= 1 && dirty.is_empty();
         let Some(warm) = core.warm.as_mut() else { return Ok(None) };
+        warm.epochs_dirty |= warm.epochs.truncate_from_start(start);
         let saved = !warm.epochs_dirty && !warm.indexes_stale && warm.snapshots.is_empty();
         if unchanged && saved && warm.last_snapshot == Some(target) {
+            self.start_saved.fetch_max(start.0, Ordering::AcqRel);
             return Ok(None);
         }
         let mut snapshots = std::mem::take(&mut warm.snapshots);
@@ -111,7 +116,7 @@ impl Log {
             snapshots.push((target, producer_snapshot::encode(&warm.producers)));
         }
         let epochs = std::mem::take(&mut warm.epochs_dirty).then(|| warm.epochs.encode());
-        Ok(Some(Capture { target, generation, active, unsealed, dirty, epochs, snapshots }))
+        Ok(Some(Capture { target, start, generation, active, unsealed, dirty, epochs, snapshots }))
     }
 
     fn write_capture(&self, capture: &Capture) -> Result<(), Error> {
@@ -151,6 +156,7 @@ impl Log {
             return Err(Error::TakenBack);
         }
         self.recovery_point.fetch_max(capture.target.0, Ordering::AcqRel);
+        self.start_saved.fetch_max(capture.start.0, Ordering::AcqRel);
         core.synced = core.synced.max(capture.target);
         core.last_sync = self.directory.clock.now();
         if core.next == capture.target {

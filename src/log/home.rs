@@ -356,11 +356,7 @@ impl Home {
 
     /// Writes `log-start-offset-checkpoint`: logs that start above their first segment, as in Kafka.
     pub(crate) fn write_log_starts(&self) -> bool {
-        self.write(
-            layout::LOG_STARTS,
-            |unopened| &unopened.log_starts,
-            |log| log.starts_inside_segment().then(|| log.log_start_offset()),
-        )
+        self.write(layout::LOG_STARTS, |unopened| &unopened.log_starts, |log| log.start_to_write())
     }
 
     /// Writes `replication-offset-checkpoint`.

@@ -192,8 +192,6 @@ impl Log {
         let mut epochs = read_epochs(&self.directory, &self.place.path())?;
         let start = self.log_start_offset();
         let mut epochs_dirty = epochs.truncate_from_end(end);
-        let first_base = self.view.load().first().map(|segment| segment.base);
-        compare_starts(&self.place.path(), &epochs, start, first_base);
         epochs_dirty |= epochs.truncate_from_start(start);
         if let Some(begun) = core.begun.take() {
             epochs_dirty |= epochs.assign(begun, end);
@@ -224,14 +222,23 @@ impl Log {
     }
 }
 
-/// Says when a start that only a checkpoint tells lies behind that of the first epoch: a checkpoint has no checksum,
-/// and what lies before the start is not served. A crash soon after a deletion of records leaves them apart, too.
-pub(crate) fn compare_starts(folder: &Path, epochs: &Epochs, start: Offset, first_base: Option<Offset>) {
-    if first_base.is_some_and(|base| base < start)
-        && let Some(first) = epochs.first_start().filter(|first| *first < start)
-    {
-        tracing::warn!(folder = %folder.display(), %start, epochs_start = %first, "checkpoints disagree about where the log starts");
+/// The start that `log-start-offset-checkpoint` tells, or that of the first epoch when it lies before it: epochs follow a
+/// deletion of records first, so the other file is damaged. It has no checksum, and what lies before the start is not
+/// served and goes with the next retention. (A folder of Apache Kafka's may have lost that order in a crash.)
+pub(crate) fn credible_start(
+    directory: &Directory,
+    place: &Place,
+    start: Offset,
+    first_base: Offset,
+) -> Result<Offset, Error> {
+    if start <= first_base {
+        return Ok(start);
     }
+    let folder = place.path();
+    let first = read_epochs(directory, &folder)?.first_start();
+    let Some(first) = first.filter(|first| *first < start) else { return Ok(start) };
+    tracing::error!(folder = %folder.display(), %start, epochs_start = %first, "log-start-offset-checkpoint is damaged, the log starts where its first epoch does");
+    Ok(first)
 }
 
 /// The epochs in `leader-epoch-checkpoint`; none when there is no file, or it is not a whole checkpoint.

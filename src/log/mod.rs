@@ -127,6 +127,8 @@ pub struct Log {
     view: ArcSwap<Segments>,
     published: Published,
     start: AtomicI64,
+    /// The start that the epochs on stable storage know, with all records before it.
+    start_saved: AtomicI64,
     high_watermark: AtomicI64,
     /// Below it everything, indexes included, is on stable storage.
     recovery_point: AtomicI64,
@@ -253,6 +255,7 @@ impl Log {
             published: Published::new(End { offset: end, segment: last.base, position: last.size() }),
             view: ArcSwap::from_pointee(segments),
             start: AtomicI64::new(start.0),
+            start_saved: AtomicI64::new(start.0),
             high_watermark: AtomicI64::new(high_watermark.clamp(start, end).0),
             recovery_point: AtomicI64::new(end.0),
             progress: watch::Sender::new(progress),
@@ -270,6 +273,23 @@ impl Log {
     fn starts_inside_segment(&self) -> bool {
         let first = self.view.load().first().map(|segment| segment.base);
         first.is_some_and(|base| self.log_start_offset() > base)
+    }
+
+    /// The start that its checkpoint may tell; `None` when the first segment's name tells it. Never one that a loss of
+    /// power could leave behind the log's end, or before that of the epochs.
+    fn start_to_write(&self) -> Option<Offset> {
+        let saved = Offset(self.start_saved.load(Ordering::Acquire));
+        self.starts_inside_segment().then(|| self.log_start_offset().min(saved))
+    }
+
+    /// Makes the start safe, so that its checkpoint may tell it.
+    fn save_start(&self) -> Result<(), Error> {
+        let saved = Offset(self.start_saved.load(Ordering::Acquire));
+        if !self.starts_inside_segment() || self.log_start_offset() <= saved {
+            return Ok(());
+        }
+        self.warm(&mut self.core.lock())?;
+        self.flush()
     }
 
     /// The partition.

@@ -81,6 +81,8 @@ pub(crate) fn recover(directory: &Directory, place: &Arc<Place>, known: Known) -
     if listing.segments.is_empty() {
         return Ok(Recovered::without_segments(place, &listing.snapshots, start.max(recovery_point)));
     }
+    let first_base = listing.segments.first().map_or(start, |first| first.base);
+    let start = load::credible_start(directory, place, start, first_base)?;
     let mut recovery = Recovery::new(directory, place, listing, known)?;
     if recovery.nothing_to_do()? {
         let start = recovery.segments.first().map_or(start, |first| start.max(first.base));
@@ -402,10 +404,24 @@ impl<'a> Recovery<'a> {
         Ok(())
     }
 
+    /// Where the log starts. A start behind the end is no reason to lose what is there when nothing says that the log
+    /// ever was so long: a start is written only when all before it is safe, so its file is damaged (or it is one of
+    /// Apache Kafka's, which lost its end with the power; Kafka removes all segments then).
+    fn credible(&self, start: Offset) -> Offset {
+        let (end, recovery_point) = (self.end, self.recovery_point);
+        if start <= end.max(recovery_point) {
+            return start;
+        }
+        let folder = self.place.path();
+        tracing::error!(folder = %folder.display(), %start, %end, %recovery_point, "log-start-offset-checkpoint is damaged, the log starts at its first record");
+        Offset::ZERO
+    }
+
     /// Producers, aborted transactions, epochs, folder.
     fn finish(mut self, start: Offset) -> Result<Recovered, Error> {
         let dir = self.place.path();
         let first_base = self.segments.first().map(|segment| segment.base);
+        let start = self.credible(start);
         if self.segments.last().is_none_or(|_| self.end < start) {
             if first_base.is_some() {
                 let end = self.end;
@@ -427,7 +443,6 @@ impl<'a> Recovery<'a> {
         let snapshot = producer_snapshot::encode(&rebuilt.producers);
         write_synced(self.directory, &layout::file_path(&dir, self.end, Kind::Snapshot), &snapshot)?;
         self.epochs.truncate_from_end(self.end);
-        load::compare_starts(&dir, &self.epochs, start, first_base);
         self.epochs.truncate_from_start(start);
         let path = dir.join(layout::LEADER_EPOCHS);
         write_text(&self.directory.disk, &path, &self.epochs.encode())

@@ -40,7 +40,7 @@ impl Log {
         }
         tracing::info!(partition = %self.partition, %offset, %end, "truncating");
         self.recovery_point.fetch_min(offset.0, Ordering::AcqRel);
-        for name in [layout::RECOVERY_POINTS, layout::CLEANER_OFFSETS] {
+        for name in [layout::RECOVERY_POINTS, layout::CLEANER_OFFSETS, layout::LOG_STARTS] {
             self.directory.checkpoints.lower(&self.directory, name, (&self.partition, offset))?;
         }
         core.note_taken_back(offset);
@@ -87,6 +87,7 @@ impl Log {
     /// Indexes, epochs, producers and numbers follow the files.
     fn shorten_state(&self, core: &mut Core, last: &Arc<Segment>, to: Offset) -> Result<(), Error> {
         self.start.fetch_min(to.0, Ordering::AcqRel);
+        self.start_saved.fetch_min(to.0, Ordering::AcqRel);
         self.high_watermark.fetch_min(to.0, Ordering::AcqRel);
         self.recovery_point.fetch_min(to.0, Ordering::AcqRel);
         let aborted = last.aborted(&self.directory)?;

@@ -161,6 +161,9 @@ impl Inner {
                 home.write_recovery_points();
             }
             Job::LogStarts => {
+                for log in home.directory.logs() {
+                    report(&log, "flush", log.save_start());
+                }
                 home.write_log_starts();
             }
             Job::HighWatermarks => {

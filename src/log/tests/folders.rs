@@ -294,6 +294,112 @@ fn retention_removes_old_segments_up_to_the_high_watermark() {
 }
 
 #[test]
+fn a_damaged_start_takes_no_record_away() {
+    let kept = |config: &mut TopicConfig| {
+        small(config);
+        config.retention_ms = -1;
+    };
+    let starts = |text: &str| format!("0\n1\n{TOPIC} 0 {text}\n");
+    // What the file says, whether the process died, where the log starts then: 12 is what was asked for, 100 its end.
+    for (said, killed, expect) in [
+        ("12", false, 12),
+        ("12", true, 12),
+        ("92", false, 12),
+        ("92", true, 12),
+        ("112", false, 12),
+        ("112", true, 12),
+        ("9223372036854775807", false, 12),
+        ("9223372036854775807", true, 12),
+        ("2", true, 2),
+    ] {
+        for with_epochs in [true, false] {
+            let bench = Bench::new();
+            let dirs = bench.open();
+            let log = open_log(&dirs, kept);
+            for _ in 0..100 {
+                append(&log, batch(1, 500, 5));
+            }
+            log.set_high_watermark(log.log_end_offset());
+            log.delete_records(Offset(12)).unwrap();
+            if killed {
+                dirs.checkpoint_now()
+            } else {
+                dirs.close(-1)
+            }
+            let folder = log.path();
+            drop((log, dirs));
+            let file = bench.path().join(layout::LOG_STARTS);
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), starts("12"));
+            std::fs::write(&file, starts(said)).unwrap();
+            if !with_epochs {
+                std::fs::remove_file(folder.join(layout::LEADER_EPOCHS)).unwrap();
+            }
+            let dirs = bench.open();
+            let log = open_log(&dirs, kept);
+            let context = format!("{said}, killed {killed}, epochs {with_epochs}");
+            // Nothing but the epochs contradicts a start before the end.
+            let expect = match (with_epochs, said) {
+                (false, "92") => 92,
+                (false, "112" | "9223372036854775807") => 0,
+                _ => expect,
+            };
+            assert_eq!((log.log_start_offset().0, log.log_end_offset().0), (expect, 100), "{context}");
+            dirs.retain_now().unwrap();
+            assert_eq!(read_all(&log, log.log_start_offset(), 5000).len() as i64, 100 - expect, "{context}");
+            assert_eq!(append(&log, batch(1, 500, 5)).base_offset, Offset(100), "{context}");
+        }
+    }
+}
+
+#[test]
+fn records_deleted_from_a_log_that_was_not_used_stay_deleted() {
+    for killed in [true, false] {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        for _ in 0..20 {
+            append(&log, batch(1, 500, 5));
+        }
+        log.set_high_watermark(log.log_end_offset());
+        dirs.close(-1);
+        drop((log, dirs));
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        log.delete_records(Offset(12)).unwrap();
+        if killed {
+            dirs.checkpoint_now()
+        } else {
+            dirs.close(-1)
+        }
+        drop((log, dirs));
+        let log = open_log(&bench.open(), small);
+        assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(12), Offset(20)), "{killed}");
+    }
+}
+
+#[test]
+fn a_log_that_lost_its_promised_end_begins_anew_at_its_start() {
+    let bench = Bench::new();
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    for _ in 0..100 {
+        append(&log, batch(1, 500, 5));
+    }
+    log.set_high_watermark(log.log_end_offset());
+    log.delete_records(Offset(70)).unwrap();
+    dirs.checkpoint_now();
+    let folder = log.path();
+    drop((log, dirs));
+    let last_kept = "00000000000000000000.log";
+    for name in names(&folder).into_iter().filter(|name| name.ends_with(".log") && name != last_kept) {
+        std::fs::remove_file(folder.join(name)).unwrap();
+    }
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    assert_eq!((log.log_start_offset(), log.log_end_offset()), (Offset(70), Offset(70)));
+}
+
+#[test]
 fn a_segment_that_cannot_be_renamed_stays_until_it_can_and_leaves_no_hole() {
     let mut struck = 0;
     for operation in 0..30 {
