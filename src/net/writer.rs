@@ -117,6 +117,7 @@ impl Writer {
         let mut rest = slice;
         let mut piece = cut(&mut rest);
         let mut was_cold = bring_in(&piece).await?;
+        let mut cold_from = None;
         loop {
             let next = (rest.length > 0).then(|| cut(&mut rest));
             let sending = self.clock.timeout(self.patience, stream.send_slice(&piece));
@@ -125,9 +126,12 @@ impl Writer {
                 None => (sending.await, Ok(false)),
             };
             sent.unwrap_or_else(|| Err(io::ErrorKind::TimedOut.into()))?;
-            if was_cold {
-                // Who reads what nobody else reads gives the memory back behind it.
-                residency::release(&piece);
+            cold_from = was_cold.then(|| cold_from.unwrap_or(piece.position));
+            if let Some(position) = cold_from {
+                // Who reads what nobody else reads gives the memory back behind it. Pages that the socket still holds
+                // stay, so earlier pieces are given back once more.
+                let length = piece.end().saturating_sub(position);
+                residency::release(&FileSlice { file: piece.file.clone(), position, length });
             }
             self.sent = self.sent.saturating_add(piece.length);
             was_cold = next_was_cold?;
