@@ -45,14 +45,16 @@ impl InternalTopic {
         publisher.current().topic(self.name).cloned()
     }
 
-    /// One line for each reason: clients ask again and again. That it exists by now is as good as made.
-    fn tell(&self, refused: &Refusal) {
+    /// One line for each reason: clients ask again and again. That it exists by now is as good as made. Whether there
+    /// was a line.
+    fn tell(&self, refused: &Refusal) -> bool {
         if refused.code == ErrorCode::TopicAlreadyExists {
-            return;
+            return false;
         }
         let reason = refused.to_string();
         let mut told = self.told.lock();
-        if told.as_deref() != Some(reason.as_str()) {
+        let is_new = told.as_deref() != Some(reason.as_str());
+        if is_new {
             tracing::warn!(
                 topic = self.name,
                 partitions = self.partitions,
@@ -61,6 +63,7 @@ impl InternalTopic {
             );
             *told = Some(reason);
         }
+        is_new
     }
 
     fn to_new(&self, image: &Image) -> NewTopic {
@@ -77,5 +80,29 @@ impl InternalTopic {
                 .map(|(key, value)| ((*key).to_owned(), Some(value.clone())))
                 .collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_why_the_topic_is_not_made_is_told_once() {
+        let topic = InternalTopic {
+            name: "__consumer_offsets",
+            partitions: 50,
+            replication_factor: 3,
+            configs: Vec::new(),
+            told: Arc::default(),
+        };
+        let refused = |words: &str| Refusal::new(ErrorCode::PolicyViolation, words);
+        assert!(
+            !topic.tell(&Refusal::new(ErrorCode::TopicAlreadyExists, "there")),
+            "that is as good as made"
+        );
+        let told: Vec<bool> =
+            ["one", "one", "two", "two", "one"].iter().map(|words| topic.tell(&refused(words))).collect();
+        assert_eq!(told, [true, false, true, false, true]);
     }
 }

@@ -372,3 +372,38 @@ fn listening(bound: &[net::Bound], listeners: &[ListenerConfig]) -> Vec<Listenin
     };
     listeners.iter().map(of).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::Image;
+    use crate::cluster::records::ConfigRecord;
+    use std::collections::BTreeMap;
+
+    /// How many connections there may be at a start, with `at_start` in the file and `changed` in the metadata log.
+    fn allowed(at_start: &str, changed: Option<&str>) -> i32 {
+        let set = [("node.id", "1"), ("max.connections", at_start)];
+        let set: BTreeMap<String, String> =
+            set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let config = ServerConfig::new(&set, "localhost").unwrap();
+        let mut image = Image::empty("cluster");
+        if let Some(value) = changed {
+            let record = ConfigRecord {
+                resource_type: 4,
+                resource_name: "1".to_owned(),
+                name: "max.connections".to_owned(),
+                value: Some(value.to_owned()),
+            };
+            image.apply(&record.into()).unwrap();
+        }
+        network_settings(&config, &Publisher::new(image)).max_connections
+    }
+
+    #[test]
+    fn a_broker_that_was_set_to_no_connections_lets_the_one_in_that_takes_it_back() {
+        assert_eq!(allowed("100", None), 100);
+        assert_eq!(allowed("100", Some("7")), 7);
+        assert_eq!(allowed("100", Some("0")), 100);
+        assert_eq!(allowed("0", Some("0")), 0, "whoever writes it into the file can change it there");
+    }
+}
