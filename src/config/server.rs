@@ -53,6 +53,8 @@ pub struct ServerConfig {
     pub groups: GroupSettings,
     /// Committed offsets and their topic.
     pub offsets: OffsetsSettings,
+    /// `dohle.coordinator.memory.max.bytes`: what offsets, transactional ids and share-partitions may take, each.
+    pub coordinator_memory_bytes_max: i64,
     /// Transactions and the topic that keeps them.
     pub transactions: TransactionSettings,
     /// Connections and requests.
@@ -330,6 +332,7 @@ impl ServerConfig {
             topics: topic_settings(&values),
             groups: group_settings(&values)?,
             offsets: offsets_settings(&values)?,
+            coordinator_memory_bytes_max: values.long("dohle.coordinator.memory.max.bytes"),
             transactions: transaction_settings(&values),
             network: network_settings(&values)?,
             storage: storage_settings(&values, node_id)?,

@@ -8,6 +8,7 @@
 //! Called by: `groups/` and `txn/`.
 
 mod batch;
+pub mod budget;
 pub mod error;
 pub mod follow;
 pub mod internal_topic;
@@ -25,6 +26,7 @@ mod tests;
 pub mod timer;
 mod wire;
 
+pub use budget::Memory;
 pub use error::Error;
 pub use follow::Follow;
 pub use internal_topic::InternalTopic;

@@ -10,6 +10,7 @@ use crate::coordinator::Outcome;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
+use crate::coordinator::budget::Share;
 use crate::coordinator::machine::Entry;
 use crate::groups::classic::group::Group;
 use crate::groups::classic::group::State;
@@ -34,7 +35,6 @@ use crate::groups::consumer::turn::Turn as ConsumerTurn;
 use crate::groups::consumer::turn::World;
 use crate::groups::expire;
 use crate::groups::kind::Kind;
-use crate::groups::memory::Share;
 use crate::groups::offsets;
 use crate::groups::offsets::Offsets;
 use crate::groups::record::Record;
@@ -117,6 +117,7 @@ pub struct Groups {
     groups: BTreeMap<Arc<str>, Kind>,
     offsets: Offsets,
     share: Share,
+    offsets_share: Share,
     /// What the cluster has agreed on, as far as it was told.
     image: Arc<Image>,
     /// The end of the metadata log when topics were created last.
@@ -127,8 +128,10 @@ impl Groups {
     /// No groups.
     pub fn new(settings: Arc<Settings>, image: Arc<Image>) -> Groups {
         let share = Share::new(Arc::clone(&settings.memory));
+        let offsets_share = Share::new(Arc::clone(&settings.offsets_memory));
         let new_topics_at = image.offset.0;
-        Groups { settings, groups: BTreeMap::new(), offsets: Offsets::default(), share, image, new_topics_at }
+        let (groups, offsets) = (BTreeMap::new(), Offsets::default());
+        Groups { settings, groups, offsets, share, offsets_share, image, new_topics_at }
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -353,6 +356,11 @@ impl Groups {
         };
         if let Err(error) = permitted {
             return refuse(error);
+        }
+        let (memory, more) = (&self.settings.offsets_memory, self.offsets.added_by(request));
+        // Commits that go on with what is there need nothing.
+        if more > 0 && !memory.has_room_for(more, &request.group) {
+            return refuse(ErrorCode::CoordinatorNotAvailable);
         }
         let (records, codes) = offsets::commit(now.0, self.settings.offset_metadata_max, request);
         let mut outcome = Outcome::answer(ticket, Answer::Commit(Ok(codes)));
@@ -637,7 +645,9 @@ impl Machine for Groups {
     fn apply(&mut self, place: Place, record: &Record) {
         match record {
             Record::Offset(key, value) => {
+                let before = self.offsets.bytes();
                 self.offsets.apply(place, key, value.as_ref());
+                self.offsets_share.change(before, self.offsets.bytes());
                 if let Some(value) = value
                     && !self.groups.contains_key(&key.group)
                 {
@@ -666,7 +676,9 @@ impl Machine for Groups {
     }
 
     fn end_transaction(&mut self, producer: ProducerId, committed: bool) {
+        let before = self.offsets.bytes();
         self.offsets.end_transaction(producer, committed);
+        self.offsets_share.change(before, self.offsets.bytes());
     }
 
     fn encode(record: &Record) -> Entry {

@@ -13,7 +13,6 @@ pub mod consumer;
 mod expire;
 mod kind;
 pub mod machine;
-pub mod memory;
 mod offsets;
 #[cfg(feature = "fuzz")]
 pub mod probe;
@@ -28,8 +27,8 @@ pub mod streams;
 #[cfg(test)]
 mod tests;
 
+pub use crate::coordinator::Memory;
 pub use machine::Groups;
-pub use memory::Memory;
 pub use running::Running;
 pub use service::Service;
 pub use settings::Settings;

@@ -36,6 +36,13 @@ pub(crate) struct Offsets {
     groups: BTreeMap<Arc<str>, Topics>,
     /// Commits of transactions that are still open.
     pending: BTreeMap<ProducerId, BTreeMap<Arc<str>, Topics>>,
+    /// The memory that all of them take, about.
+    bytes: usize,
+}
+
+/// The memory that an offset takes, about.
+fn bytes_of(group: &str, topic: &str, metadata: &str) -> usize {
+    160 + group.len() + topic.len() + metadata.len()
 }
 
 impl Offsets {
@@ -46,6 +53,24 @@ impl Offsets {
     /// How many there are, those of open transactions left out.
     pub(crate) fn count(&self) -> usize {
         self.groups.values().flat_map(BTreeMap::values).map(BTreeMap::len).sum()
+    }
+
+    /// The memory that all of them take, about.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// What a commit adds to it.
+    pub(crate) fn added_by(&self, request: &Commit) -> usize {
+        let one = |topic: &CommitTopic, partition: &CommitPartition| {
+            let metadata = partition.metadata.as_deref().unwrap_or_default();
+            let own = bytes_of(&request.group, &topic.name, metadata);
+            let before = self.get(&request.group, &topic.name, partition.partition);
+            own.saturating_sub(
+                before.map_or(0, |known| bytes_of(&request.group, &topic.name, &known.value.metadata)),
+            )
+        };
+        request.topics.iter().flat_map(|topic| topic.partitions.iter().map(|each| one(topic, each))).sum()
     }
 
     pub(crate) fn has_any(&self, group: &str) -> bool {
@@ -69,32 +94,40 @@ impl Offsets {
 
     pub(crate) fn apply(&mut self, place: Place, key: &OffsetKey, value: Option<&OffsetValue>) {
         let Some(value) = value else {
-            remove(&mut self.groups, key);
+            let mut gone = remove(&mut self.groups, key);
             for groups in self.pending.values_mut() {
-                remove(groups, key);
+                gone += remove(groups, key);
             }
+            self.bytes = self.bytes.saturating_sub(gone);
             self.pending.retain(|_, groups| !groups.is_empty());
             return;
         };
         let committed = Committed { record_offset: place.offset.0, value: value.clone() };
-        if place.producer == ProducerId::NONE {
-            put(&mut self.groups, key, committed);
-        } else {
-            put(self.pending.entry(place.producer).or_default(), key, committed);
-        }
+        let into = match place.producer {
+            ProducerId::NONE => &mut self.groups,
+            producer => self.pending.entry(producer).or_default(),
+        };
+        let (more, gone) = put(into, key, committed);
+        self.bytes = self.bytes.saturating_add(more).saturating_sub(gone);
     }
 
     /// Moves a transaction's offsets to the committed ones, except where a later plain commit stands, or drops
     /// them.
     pub(crate) fn end_transaction(&mut self, producer: ProducerId, committed: bool) {
-        let Some(groups) = self.pending.remove(&producer).filter(|_| committed) else { return };
+        let Some(groups) = self.pending.remove(&producer) else { return };
         for (group, topics) in groups {
             for (topic, partitions) in topics {
                 for (partition, offset) in partitions {
+                    let own = bytes_of(&group, &topic, &offset.value.metadata);
+                    self.bytes = self.bytes.saturating_sub(own);
+                    if !committed {
+                        continue;
+                    }
                     let before = self.get(&group, &topic, partition).map(|before| before.record_offset);
                     if before.is_none_or(|before| before < offset.record_offset) {
                         let key = OffsetKey { group: group.clone(), topic: topic.clone(), partition };
-                        put(&mut self.groups, &key, offset);
+                        let (more, gone) = put(&mut self.groups, &key, offset);
+                        self.bytes = self.bytes.saturating_add(more).saturating_sub(gone);
                     }
                 }
             }
@@ -199,15 +232,22 @@ fn is_of_another_topic(own: TopicId, asked: TopicId) -> bool {
     !own.is_zero() && !asked.is_zero() && own != asked
 }
 
-fn put(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey, committed: Committed) {
+/// Puts an offset in its place; the bytes that came and those that went.
+fn put(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey, committed: Committed) -> (usize, usize) {
+    let bytes = |one: &Committed| bytes_of(&key.group, &key.topic, &one.value.metadata);
+    let more = bytes(&committed);
     let topics = groups.entry(key.group.clone()).or_default();
-    topics.entry(key.topic.clone()).or_default().insert(key.partition, committed);
+    let before = topics.entry(key.topic.clone()).or_default().insert(key.partition, committed);
+    (more, before.as_ref().map_or(0, bytes))
 }
 
-fn remove(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey) {
-    let Some(topics) = groups.get_mut(&key.group) else { return };
+/// Takes an offset away; the bytes that went.
+fn remove(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey) -> usize {
+    let Some(topics) = groups.get_mut(&key.group) else { return 0 };
+    let mut gone = 0;
     if let Some(partitions) = topics.get_mut(&key.topic) {
-        partitions.remove(&key.partition);
+        let before = partitions.remove(&key.partition);
+        gone = before.map_or(0, |one| bytes_of(&key.group, &key.topic, &one.value.metadata));
         if partitions.is_empty() {
             topics.remove(&key.topic);
         }
@@ -215,6 +255,7 @@ fn remove(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey) {
     if topics.is_empty() {
         groups.remove(&key.group);
     }
+    gone
 }
 
 pub(crate) fn tombstone(group: &Arc<str>, topic: &Arc<str>, partition: i32) -> Record {

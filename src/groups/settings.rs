@@ -4,8 +4,8 @@ use crate::base::BrokerId;
 use crate::config::ConsumerGroupSettings;
 use crate::config::ServerConfig;
 use crate::config::StreamsGroupSettings;
+use crate::coordinator::budget::Memory;
 use crate::groups::assign::Assignor;
-use crate::groups::memory::Memory;
 use crate::groups::share::ShareSettings;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +33,8 @@ pub struct Settings {
     pub streams: StreamsGroupSettings,
     /// What the members of all groups may take: `dohle.group.memory.max.bytes`.
     pub memory: Arc<Memory>,
+    /// What the offsets of all groups may take: `dohle.coordinator.memory.max.bytes`.
+    pub offsets_memory: Arc<Memory>,
     /// Those of consumer groups (KIP-848).
     pub consumer: ConsumerGroupSettings,
     /// `group.consumer.assignors`, the default first.
@@ -55,7 +57,16 @@ impl Settings {
             offsets_retention: millis(config.offsets.retention_ms),
             retention_check_interval: millis(config.offsets.retention_check_interval_ms.max(1)),
             streams: config.groups.streams.clone(),
-            memory: Memory::new(usize::try_from(config.groups.memory_bytes_max).unwrap_or(usize::MAX)),
+            memory: Memory::new(
+                config.groups.memory_bytes_max,
+                "members of groups",
+                "dohle.group.memory.max.bytes",
+            ),
+            offsets_memory: Memory::new(
+                config.coordinator_memory_bytes_max,
+                "committed offsets",
+                "dohle.coordinator.memory.max.bytes",
+            ),
             assignors: assignors(&config.groups.consumer.assignors),
             consumer: config.groups.consumer.clone(),
             share: ShareSettings::of(config),

@@ -15,6 +15,9 @@ pub const INITIAL_EPOCH: i32 = 0;
 /// The step that closes it.
 pub const FINAL_EPOCH: i32 = -1;
 
+/// How many partitions all sessions remember together; each step of one may name more, whether they exist or not.
+const PARTITIONS_MAX: usize = 1 << 20;
+
 /// A member of a group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Member {
@@ -48,11 +51,14 @@ struct Open {
     sessions: HashMap<Member, Session>,
     /// How many sessions each group has.
     groups: BTreeMap<Arc<str>, usize>,
+    /// How many partitions all of them have.
+    partitions: usize,
 }
 
 impl Open {
     fn remove(&mut self, member: &Member) -> Option<Session> {
         let session = self.sessions.remove(member)?;
+        self.partitions = self.partitions.saturating_sub(session.partitions.len());
         if let Some(count) = self.groups.get_mut(&member.group) {
             *count = count.saturating_sub(1);
             if *count == 0 {
@@ -60,6 +66,11 @@ impl Open {
             }
         }
         Some(session)
+    }
+
+    /// Whether a session that had `before` partitions may have `after`.
+    fn has_room(&self, before: usize, after: usize) -> bool {
+        after <= before || self.partitions.saturating_sub(before).saturating_add(after) <= PARTITIONS_MAX
     }
 }
 
@@ -94,18 +105,29 @@ impl Sessions {
                     return Err(ErrorCode::ShareSessionLimitReached.into());
                 }
                 let partitions: BTreeSet<Place> = named.iter().copied().collect();
+                if !open.has_room(0, partitions.len()) {
+                    return Err(ErrorCode::ShareSessionLimitReached.into());
+                }
+                open.partitions = open.partitions.saturating_add(partitions.len());
                 let places = partitions.iter().copied().collect();
                 *open.groups.entry(Arc::clone(&member.group)).or_default() += 1;
                 open.sessions.insert(member.clone(), Session { epoch: 1, partitions, connection });
                 Ok(places)
             }
             _ => {
+                let before = open.sessions.get(member).map_or(0, |session| session.partitions.len());
+                // At most: some may be known, or forgotten at once.
+                if !named.is_empty() && !open.has_room(before, before.saturating_add(named.len())) {
+                    return Err(ErrorCode::ShareSessionLimitReached.into());
+                }
                 let session = step(&mut open, member, epoch)?;
                 session.partitions.extend(named);
                 for place in forgotten {
                     session.partitions.remove(place);
                 }
-                Ok(session.partitions.iter().copied().collect())
+                let places: Vec<Place> = session.partitions.iter().copied().collect();
+                open.partitions = open.partitions.saturating_sub(before).saturating_add(places.len());
+                Ok(places)
             }
         }
     }
@@ -194,6 +216,28 @@ mod tests {
         assert_eq!(sessions.fetch(&a, -1, none, true, 1), Ok(Vec::new()));
         assert_eq!(sessions.close(&a), Some(vec![place(1), place(2)]));
         assert_eq!(sessions.acknowledge(&a, -1).unwrap_err().code, ErrorCode::ShareSessionNotFound);
+    }
+
+    #[test]
+    fn what_sessions_remember_together_is_bounded() {
+        let sessions = Sessions::new(100);
+        let (a, b) = (member("a"), member("b"));
+        let many = |from: usize, count: usize| -> Vec<Place> {
+            (from..from + count).map(|index| place(i32::try_from(index).unwrap())).collect()
+        };
+        let code = |result: Result<Vec<Place>, Failure>| result.unwrap_err().code;
+        let half = PARTITIONS_MAX / 2;
+        sessions.fetch(&a, 0, (&many(0, half), &[]), false, 1).unwrap();
+        sessions.fetch(&b, 0, (&many(0, half - 1), &[]), false, 1).unwrap();
+        assert_eq!(sessions.fetch(&a, 1, (&many(half, 1), &[]), false, 1).unwrap().len(), half + 1);
+        let limit = ErrorCode::ShareSessionLimitReached;
+        assert_eq!(code(sessions.fetch(&b, 1, (&many(half, 1), &[]), false, 1)), limit);
+        assert_eq!(code(sessions.fetch(&member("c"), 0, (&many(0, 1), &[]), false, 1)), limit);
+        // What was refused took no step, and what goes makes room.
+        assert_eq!(sessions.fetch(&b, 1, (&[], &many(0, 10)), false, 1).unwrap().len(), half - 11);
+        sessions.fetch(&b, 2, (&many(half, 10), &[]), false, 1).unwrap();
+        sessions.close(&a).unwrap();
+        sessions.fetch(&member("c"), 0, (&many(0, half), &[]), false, 1).unwrap();
     }
 
     #[test]

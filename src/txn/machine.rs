@@ -9,6 +9,7 @@ use crate::coordinator::Outcome;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
+use crate::coordinator::budget::Share;
 use crate::coordinator::machine::Entry;
 use crate::metrics;
 use crate::txn::command::Answer;
@@ -25,6 +26,7 @@ use crate::txn::transaction::Partitions;
 use crate::txn::transaction::State;
 use crate::txn::transaction::Transaction;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The deadlines of transactions.
@@ -55,12 +57,14 @@ pub struct Transactions {
     /// Where the markers of decided transactions are written already, while others are not. A next leader writes them
     /// all once more, which does no harm.
     written: BTreeMap<Arc<str>, Partitions>,
+    share: Share,
 }
 
 impl Transactions {
     /// No ids.
     pub fn new(settings: Arc<Settings>) -> Transactions {
-        Transactions { settings, ids: BTreeMap::new(), written: BTreeMap::new() }
+        let share = Share::new(Arc::clone(&settings.memory));
+        Transactions { settings, ids: BTreeMap::new(), written: BTreeMap::new(), share }
     }
 
     pub(crate) fn get(&self, id: &str) -> Option<&Transaction> {
@@ -75,8 +79,24 @@ impl Transactions {
         if !(1..=self.settings.timeout_max_ms).contains(&request.timeout_ms) {
             return refuse(ErrorCode::InvalidTransactionTimeout);
         }
+        if self.get(&request.id).is_none() && !self.has_room_for(&request.id, &Partitions::new()) {
+            return refuse(ErrorCode::CoordinatorNotAvailable);
+        }
         let step = rules::init(self.get(&request.id), request, now, self.settings.level());
         self.follow(&request.id, ticket, step, Answer::Producer)
+    }
+
+    /// Whether there is memory for an id with these partitions.
+    fn has_room_for(&self, id: &Arc<str>, partitions: &Partitions) -> bool {
+        self.settings.memory.has_room_for(bytes(id, partitions), id)
+    }
+
+    /// Whether there is memory for more partitions of an id. A few more are no matter: a full memory must not keep
+    /// anybody from going on.
+    fn has_room_to_add(&self, id: &Arc<str>, partitions: &Partitions) -> bool {
+        partitions.values().map(BTreeSet::len).sum::<usize>() <= PARTITIONS_FREE
+            || self.get(id).is_none_or(|known| known.has_all(partitions))
+            || self.has_room_for(id, partitions)
     }
 
     /// Writes down what a move leads to and answers.
@@ -218,6 +238,15 @@ impl Transactions {
     }
 }
 
+/// So many partitions can be added in one request whatever memory there is.
+const PARTITIONS_FREE: usize = 64;
+
+/// The memory that an id takes, about.
+fn bytes(id: &str, partitions: &Partitions) -> usize {
+    let topics = partitions.iter().map(|(topic, partitions)| 96 + topic.len() + 8 * partitions.len());
+    320 + id.len() + topics.sum::<usize>()
+}
+
 impl Machine for Transactions {
     type Command = Command;
     type Answer = Answer;
@@ -230,6 +259,9 @@ impl Machine for Transactions {
         let done = |result: Result<Producer, ErrorCode>| Answer::Done(result.map(|_| ()));
         match command {
             Command::Init(request) => self.init(now, ticket, &request),
+            Command::Add(request) if !self.has_room_to_add(&request.id, &request.partitions) => {
+                Outcome::answer(ticket, done(Err(ErrorCode::CoordinatorNotAvailable)))
+            }
             Command::Add(request) => {
                 self.follow(&request.id, ticket, rules::add(self.get(&request.id), &request, now), done)
             }
@@ -290,14 +322,13 @@ impl Machine for Transactions {
 
     fn apply(&mut self, _place: Place, record: &Record) {
         self.written.remove(&record.id);
-        match &record.value {
-            Some(value) => {
-                self.ids.insert(record.id.clone(), value.clone());
-            }
-            None => {
-                self.ids.remove(&record.id);
-            }
-        }
+        let before = match &record.value {
+            Some(value) => self.ids.insert(record.id.clone(), value.clone()),
+            None => self.ids.remove(&record.id),
+        };
+        let of = |known: &Transaction| bytes(&record.id, &known.partitions);
+        let after = record.value.as_deref().map_or(0, of);
+        self.share.change(before.as_deref().map_or(0, of), after);
     }
 
     fn install(&mut self, change: Change) {

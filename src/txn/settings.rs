@@ -1,6 +1,7 @@
 //! The settings that the rules of transactions depend on.
 
 use crate::config::ServerConfig;
+use crate::coordinator::Memory;
 use crate::txn::bell::Bell;
 use crate::txn::ends::Ends;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct Settings {
     pub patience: Duration,
     /// `add.partitions.to.txn.retry.backoff.ms`
     pub pause_max: Duration,
+    /// What all transactional ids may take: `dohle.coordinator.memory.max.bytes`.
+    pub memory: Arc<Memory>,
     /// The finalized level of `transaction.version`.
     pub(crate) level: AtomicI16,
     pub(crate) bell: Bell,
@@ -38,6 +41,11 @@ impl Settings {
             id_expiration_interval: millis(transactions.id_expiration_interval_ms.max(1)),
             patience: millis(transactions.add_retry_max_ms),
             pause_max: millis(transactions.add_retry_ms.max(1)),
+            memory: Memory::new(
+                config.coordinator_memory_bytes_max,
+                "transactional ids",
+                "dohle.coordinator.memory.max.bytes",
+            ),
             level: AtomicI16::new(0),
             bell: Bell::default(),
             ends: Arc::default(),

@@ -18,6 +18,10 @@ pub(super) const KEYS: &[Definition] = &[
         "How many figures that clients push about themselves (KIP-714) `/metrics` shows, of all clients together. Those \
          beyond are dropped and counted. Also how many clients it shows of each kind of quota.",
     ),
+    Definition::new(Kind::Long, "dohle.coordinator.memory.max.bytes", Some("268435456")).at_least(1048576).used().doc(
+        "How many bytes the committed offsets of all groups of this broker may take, and as many the transactional ids, \
+         and as many what is kept of share-partitions. Further ones are told to try again later, and the log says so.",
+    ),
     Definition::new(Kind::Long, "dohle.group.memory.max.bytes", Some("67108864")).at_least(1048576).used().doc(
         "How many bytes the members of all groups of this broker may take together: their ids, subscriptions and \
          assignments. Further members are told to try again later, and the log says so.",

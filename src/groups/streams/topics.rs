@@ -90,6 +90,9 @@ impl ConfiguredSubtopology {
 
 type Counts = BTreeMap<Arc<str>, i32>;
 
+/// How many topics may be looked at to work out the numbers of repartition topics: others wait meanwhile.
+const WORK_MAX: usize = 1_000_000;
+
 enum Stop {
     /// The application can repair it, or wait: a status, no error.
     Problem(Status),
@@ -130,9 +133,10 @@ type Missing = BTreeMap<Arc<str>, InternalTopic>;
 fn subtopologies(topology: &Topology, existing: &Existing<'_>) -> Result<(Subtopologies, Missing), Stop> {
     sources_exist(topology, existing)?;
     let mut decided = repartition_counts(topology, existing)?;
+    let repartition = repartition_topics(topology);
     for subtopology in topology.subtopologies.values() {
         for group in &subtopology.copartition_groups {
-            copartition(topology, &subtopology.copartitioned(group), &mut decided, existing)?;
+            copartition(&repartition, &subtopology.copartitioned(group), &mut decided, existing)?;
         }
     }
     let mut tasks = BTreeMap::new();
@@ -170,12 +174,17 @@ fn repartition_counts(topology: &Topology, existing: &Existing<'_>) -> Result<Co
     let sources = || topology.subtopologies.values().flat_map(|one| &one.repartition_source_topics);
     let given = sources().filter(|topic| topic.partitions != 0);
     let mut decided: Counts = given.map(|topic| (topic.name.clone(), topic.partitions)).collect();
+    let mut work = 0_usize;
     loop {
         let (mut open, mut progress) = (false, false);
         for subtopology in topology.subtopologies.values() {
             for sink in &subtopology.repartition_sink_topics {
                 if decided.contains_key(sink) {
                     continue;
+                }
+                work += 1 + subtopology.source_topics.len() + subtopology.repartition_source_topics.len();
+                if work > WORK_MAX {
+                    return Err(invalid("The topology has too many repartition topics in a row."));
                 }
                 match most_read(subtopology, &decided, existing) {
                     Some(count) => {
@@ -217,16 +226,24 @@ fn count(topic: &str, decided: &Counts, existing: &Existing<'_>) -> Option<i32> 
     existing(topic).or_else(|| decided.get(topic).copied())
 }
 
+/// The repartition topics, and whether the application says their number of partitions.
+fn repartition_topics(topology: &Topology) -> BTreeMap<&Arc<str>, bool> {
+    let mut topics = BTreeMap::new();
+    for topic in topology.subtopologies.values().flat_map(|one| &one.repartition_source_topics) {
+        *topics.entry(&topic.name).or_insert(false) |= topic.partitions != 0;
+    }
+    topics
+}
+
 /// Gives all repartition topics of the group the number of partitions that the group's topics have.
 fn copartition(
-    topology: &Topology,
+    repartition: &BTreeMap<&Arc<str>, bool>,
     group: &BTreeSet<Arc<str>>,
     decided: &mut Counts,
     existing: &Existing<'_>,
 ) -> Result<(), Stop> {
-    let sources = || topology.subtopologies.values().flat_map(|one| &one.repartition_source_topics);
-    let is_internal = |name: &Arc<str>| sources().any(|topic| topic.name == *name);
-    let is_fixed = |name: &Arc<str>| sources().any(|topic| topic.name == *name && topic.partitions != 0);
+    let is_internal = |name: &Arc<str>| repartition.contains_key(name);
+    let is_fixed = |name: &Arc<str>| repartition.get(name).copied().unwrap_or(false);
     let counted = |wanted: &dyn Fn(&Arc<str>) -> bool, decided: &Counts| -> Counts {
         let names = group.iter().filter(|name| wanted(name));
         names.filter_map(|name| Some((name.clone(), count(name, decided, existing)?))).collect()
@@ -458,6 +475,32 @@ mod tests {
         ];
         let configured = run(both, &[("in", 2), ("big", 5)]).unwrap();
         assert_eq!(shown(&configured).1, [("x".to_owned(), 5), ("y".to_owned(), 5)]);
+    }
+
+    #[test]
+    fn long_rows_and_wide_joins_do_not_take_long() {
+        let name = |number: usize| format!("t{number:05}");
+        // Each reads what the one behind it writes: one is worked out in each round.
+        let row = |length: usize| {
+            let mut parts: Vec<Subtopology> = (0..length)
+                .map(|number| part(&[], &[(&name(number + 1), 0)], &[&name(number)], &[]))
+                .collect();
+            parts.push(part(&["in"], &[(&name(0), 0)], &[&name(length)], &[]));
+            let parts = parts.into_iter().enumerate();
+            let parts = parts.map(|(id, part)| (Arc::from(format!("{id:05}")), part)).collect();
+            let topology = Topology { epoch: 0, subtopologies: parts };
+            topology.check().unwrap();
+            configure(&topology, 7, &|name: &str| (name == "in").then_some(3))
+        };
+        assert_eq!(row(500).unwrap().missing.len(), 501);
+        assert!(row(5000).unwrap_err().message.unwrap().contains("in a row"));
+        let names: Vec<String> = (0..500).map(name).collect();
+        let sources: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut wide = together(part(&sources, &[], &[], &["log"]));
+        let group = wide.copartition_groups[0].clone();
+        wide.copartition_groups = vec![group; 30];
+        let topics: Vec<(&str, i32)> = sources.iter().map(|name| (*name, 4)).collect();
+        assert_eq!(shown(&run(vec![wide], &topics).unwrap()).0, [4]);
     }
 
     #[test]

@@ -6,6 +6,10 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Subtopologies, topics and places in copartition groups that a topology may have together. Kafka has no such bound; all
+/// of them are looked at for every heartbeat, and no application has a hundredth of it.
+const ENTRIES_MAX: usize = 16_384;
+
 /// A topology as the first member brought it (`StreamsGroupTopologyValue`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
@@ -83,6 +87,10 @@ impl Topology {
         if self.epoch < 0 {
             return wrong(String::from("Topology epoch must be non-negative."));
         }
+        let entries = self.subtopologies.values().map(Subtopology::entries).sum::<usize>();
+        if entries > ENTRIES_MAX {
+            return wrong(format!("The topology has {entries} parts and topics, more than {ENTRIES_MAX}."));
+        }
         for (id, subtopology) in &self.subtopologies {
             if subtopology.sources().next().is_none() {
                 return wrong(format!("Subtopology {id} does not contain any source topics."));
@@ -132,9 +140,7 @@ impl Topology {
         let one = |subtopology: &Subtopology| {
             let names = subtopology.source_topics.iter().chain(&subtopology.repartition_sink_topics);
             let names = names.chain(&subtopology.source_topic_regex);
-            let places = |group: &Copartition| {
-                64 + 2 * (group.source_topics.len() + group.repartition_source_topics.len())
-            };
+            let places = |group: &Copartition| 64 + 2 * group.places();
             256 + names.map(|name| 32 + name.len()).sum::<usize>()
                 + topics(&subtopology.state_changelog_topics)
                 + topics(&subtopology.repartition_source_topics)
@@ -144,7 +150,21 @@ impl Topology {
     }
 }
 
+impl Copartition {
+    fn places(&self) -> usize {
+        self.source_topics.len() + self.source_topic_regex.len() + self.repartition_source_topics.len()
+    }
+}
+
 impl Subtopology {
+    /// How much there is to be looked at.
+    fn entries(&self) -> usize {
+        let topics =
+            self.source_topics.len() + self.source_topic_regex.len() + self.repartition_sink_topics.len();
+        let internal = self.state_changelog_topics.len() + self.repartition_source_topics.len();
+        1 + topics + internal + self.copartition_groups.iter().map(|group| 1 + group.places()).sum::<usize>()
+    }
+
     fn places(&self, group: &Copartition) -> bool {
         let within = |places: &[i16], count: usize| {
             places.iter().all(|place| usize::try_from(*place).is_ok_and(|place| place < count))
@@ -191,6 +211,10 @@ mod tests {
         );
         let negative = Subtopology { repartition_source_topics: vec![topic("re", -1)], ..good.clone() };
         assert!(words(&topology(negative)).contains("negative"));
+        let names = |count: usize| (0..count).map(|number| Arc::from(format!("t{number}"))).collect();
+        let large = |count: usize| Subtopology { source_topics: names(count), ..Subtopology::default() };
+        assert_eq!(topology(large(ENTRIES_MAX - 1)).check(), Ok(()));
+        assert!(words(&topology(large(ENTRIES_MAX))).contains("more than 16384"));
         for place in [1, -1] {
             let group = Copartition { source_topics: vec![place], ..Copartition::default() };
             let wild = Subtopology { copartition_groups: vec![group], ..good.clone() };

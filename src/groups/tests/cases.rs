@@ -66,7 +66,7 @@ fn joins_that_a_stable_group_refuses() {
 
 #[test]
 fn members_take_no_more_memory_than_there_is_and_those_who_are_there_stay() {
-    let memory = Memory::new(20_000);
+    let memory = Memory::new(20_000, "members", "a.setting");
     let mut trial = Trial::new(Settings { memory: Arc::clone(&memory), ..settings() });
     trial.stable(&[("a", None), ("b", Some("i"))]);
     let small = memory.used();
@@ -206,6 +206,30 @@ fn a_member_with_a_promised_id_may_leave_before_it_joins() {
     trial.send(join("m").with(|join| join.requires_known_member_id = true).build());
     assert_eq!(trial.leave("m", None), Ok(vec![ErrorCode::None]));
     assert_eq!(trial.machine.count(), 0);
+}
+
+#[test]
+fn offsets_take_bounded_memory_and_those_that_are_there_go_on() {
+    let memory = Memory::new(10_000, "offsets", "a.setting");
+    let mut trial = Trial::new(Settings { offsets_memory: Arc::clone(&memory), ..settings() });
+    let of = |number: i32| Commit { group: text(&format!("{number:0100}")), ..commit("", -1) };
+    let stored = Ok(vec![vec![ErrorCode::None]]);
+    let full = (0..).find(|number| trial.commit(of(*number)) != stored).unwrap();
+    assert!((30..50).contains(&full), "{full}");
+    assert_eq!(trial.commit(of(full)), Err(ErrorCode::CoordinatorNotAvailable));
+    for number in 0..full {
+        assert_eq!(trial.commit(of(number)), stored, "what is there goes on");
+    }
+    trial.crash();
+    assert!(memory.used() > 9_000 && memory.used() <= 10_000, "{}", memory.used());
+    assert_eq!(trial.commit(of(full)), Err(ErrorCode::CoordinatorNotAvailable));
+    let deleted = trial.ask(Command::DeleteGroups(vec![text(&format!("{:0100}", 0))]));
+    assert_eq!(deleted, Answer::DeleteGroups(vec![ErrorCode::None]));
+    assert_eq!(trial.commit(of(full)), stored);
+    for number in 1..=full {
+        trial.ask(Command::DeleteGroups(vec![text(&format!("{number:0100}"))]));
+    }
+    assert_eq!(memory.used(), 0, "all of it is given back");
 }
 
 #[test]

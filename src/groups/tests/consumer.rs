@@ -389,7 +389,7 @@ fn empty_groups_change_their_kind() {
 
 #[test]
 fn memory_for_members_is_bounded() {
-    let memory = Memory::new(3_000);
+    let memory = Memory::new(3_000, "members", "a.setting");
     let mut trial = Trial::new(Settings { memory: memory.clone(), ..settings() });
     trial.topics(&[("t", 1)]);
     trial.beat(join848("a", &["t"])).unwrap();

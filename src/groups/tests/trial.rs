@@ -11,10 +11,10 @@ use crate::config::ServerConfig;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
 use crate::coordinator::TimerChange;
+use crate::coordinator::budget::Memory;
 use crate::coordinator::timer::Timers;
 use crate::groups::assign::Assignor;
 use crate::groups::machine::Timer;
-use crate::groups::memory::Memory;
 use crate::groups::share::ShareSettings;
 
 pub(super) const GROUP: &str = "g";
@@ -34,7 +34,8 @@ pub(super) fn settings() -> Settings {
         offsets_retention: Duration::from_secs(7 * 24 * 3600),
         retention_check_interval: Duration::from_secs(600),
         streams: ServerConfig::new(&BTreeMap::new(), "machine").unwrap().groups.streams,
-        memory: Memory::new(1 << 30),
+        memory: Memory::new(1 << 30, "members", "a.setting"),
+        offsets_memory: Memory::new(1 << 30, "offsets", "a.setting"),
         assignors: vec![Assignor::Uniform, Assignor::Range],
         consumer: ConsumerGroupSettings {
             enabled: true,

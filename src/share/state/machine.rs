@@ -11,6 +11,7 @@ use crate::coordinator::Outcome;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
+use crate::coordinator::budget::Share;
 use crate::coordinator::machine::Entry;
 use crate::share::Failure;
 use crate::share::Key;
@@ -33,6 +34,16 @@ use std::sync::Arc;
 /// What is not there: a start offset that nobody has said, a count that nobody has counted.
 const NONE: i32 = -1;
 const NO_START: i64 = -1;
+
+/// The memory that a batch takes.
+const BATCH_BYTES: usize = 32;
+/// A write with no more batches than this always finds room.
+const BATCHES_FREE: usize = 1000;
+
+/// The memory that a share-partition takes, about.
+fn bytes(key: &Key, batches: usize) -> usize {
+    256 + key.group.len() + batches.saturating_mul(BATCH_BYTES)
+}
 
 /// The one deadline: quiet share-partitions are written anew, so that the log before them can go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,12 +70,14 @@ pub struct States {
     held: BTreeMap<Key, Held>,
     /// Where the first record stands that is not known to be superseded.
     first: Option<Offset>,
+    share: Share,
 }
 
 impl States {
     /// No share-partitions.
     pub fn new(settings: Arc<Settings>) -> States {
-        States { settings, held: BTreeMap::new(), first: None }
+        let share = Share::new(Arc::clone(&settings.memory));
+        States { settings, held: BTreeMap::new(), first: None, share }
     }
 
     #[cfg(test)]
@@ -82,6 +95,9 @@ impl States {
             return Err(ErrorCode::FencedStateEpoch.into());
         }
         check_known(request.known)?;
+        if held.is_none() {
+            self.check_room(&request.key, 0)?;
+        }
         let snapshot = Snapshot {
             snapshot_epoch: held.map_or(0, |held| held.state.snapshot_epoch.saturating_add(1)),
             state_epoch: request.state_epoch,
@@ -139,7 +155,19 @@ impl States {
             return Err(ErrorCode::FencedStateEpoch.into());
         }
         check_known(request.known)?;
+        self.check_room(&request.key, request.batches.len())?;
         Ok(self.record(now, held, request, held.state.leader_epoch))
+    }
+
+    /// Whether there is memory for a share-partition, or for more of it.
+    fn check_room(&self, key: &Key, batches: usize) -> Result<(), Failure> {
+        // A few more are no matter, and a full memory must not keep anybody from acknowledging.
+        let more = if batches > BATCHES_FREE { batches * BATCH_BYTES } else { 0 };
+        let more = if self.held.contains_key(key) { more } else { bytes(key, batches) };
+        if more > 0 && !self.settings.memory.has_room_for(more, &key.group) {
+            return Err(ErrorCode::CoordinatorNotAvailable.into());
+        }
+        Ok(())
     }
 
     /// An update, or a snapshot where there have been many.
@@ -300,6 +328,9 @@ impl Machine for States {
 
     fn apply(&mut self, place: Place, record: &Record) {
         self.first.get_or_insert(place.offset);
+        let (Record::Snapshot(key, _) | Record::Update(key, _)) = record;
+        let of = |held: &Held| bytes(key, held.state.batches.len());
+        let before = self.held.get(key).map_or(0, of);
         match record {
             Record::Snapshot(key, Some(snapshot)) => {
                 let held = Held { state: snapshot.clone(), updates: 0, at: place.offset };
@@ -333,6 +364,8 @@ impl Machine for States {
                 state.batches = batches::combine(&state.batches, &update.batches, state.start);
             }
         }
+        let after = self.held.get(key).map_or(0, of);
+        self.share.change(before, after);
     }
 
     fn install(&mut self, change: Never) {

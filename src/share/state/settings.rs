@@ -1,7 +1,9 @@
 //! The settings of the share coordinator, named after Kafka's keys (`ShareCoordinatorConfig`).
 
 use crate::config::ServerConfig;
+use crate::coordinator::Memory;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// See the module.
@@ -15,6 +17,8 @@ pub struct Settings {
     pub prune_interval: Duration,
     /// `share.coordinator.write.timeout.ms`
     pub write_timeout: Duration,
+    /// What all share-partitions may take: `dohle.coordinator.memory.max.bytes`.
+    pub memory: Arc<Memory>,
 }
 
 impl Settings {
@@ -25,6 +29,11 @@ impl Settings {
             cold_snapshot_interval: millis(config, "share.coordinator.cold.partition.snapshot.interval.ms"),
             prune_interval: millis(config, "share.coordinator.state.topic.prune.interval.ms"),
             write_timeout: millis(config, "share.coordinator.write.timeout.ms"),
+            memory: Memory::new(
+                config.coordinator_memory_bytes_max,
+                "states of share-partitions",
+                "dohle.coordinator.memory.max.bytes",
+            ),
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::base::TopicId;
 use crate::coordinator::Machine;
+use crate::coordinator::Memory;
 use crate::coordinator::Now;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
@@ -40,6 +41,7 @@ fn settings() -> Arc<Settings> {
         cold_snapshot_interval: Duration::from_secs(300),
         prune_interval: Duration::from_secs(300),
         write_timeout: Duration::from_secs(5),
+        memory: Memory::new(100_000, "states", "a.setting"),
     })
 }
 
@@ -358,4 +360,27 @@ fn act(random: &mut Random, world: &mut World, models: &mut BTreeMap<i32, Model>
             model.records = model.records.split_off(&model.start);
         }
     }
+}
+
+#[test]
+fn share_partitions_take_bounded_memory_and_those_that_are_there_go_on() {
+    let mut world = World::new();
+    let many = |count: i64| (0..count).map(|one| batch(one * 2, one * 2 + 1, State::Acknowledged)).collect();
+    let full = (0..).find(|index| code(world.initialize(*index, 1, 0)) != ErrorCode::None).unwrap();
+    assert_eq!(code(world.initialize(full, 1, 0)), ErrorCode::CoordinatorNotAvailable);
+    assert!((300..400).contains(&full), "{full}");
+    // What is there can be begun anew, and what is acknowledged is kept; a crowd of ranges is not.
+    assert_eq!(code(world.initialize(0, 2, 0)), ErrorCode::None);
+    assert_eq!(code(world.write(0, (2, 0), 0, many(100))), ErrorCode::None);
+    assert_eq!(code(world.write(1, (1, 0), 0, many(2000))), ErrorCode::CoordinatorNotAvailable);
+    for index in 0..20 {
+        assert_eq!(code(world.ask(Command::Delete(key(index), true))), ErrorCode::None);
+    }
+    assert_eq!(code(world.initialize(full, 1, 0)), ErrorCode::None);
+    world.states = world.reloaded(0);
+    assert_eq!(
+        code(world.initialize(1_000_000, 1, 0)),
+        ErrorCode::None,
+        "a reload counts what is there, once"
+    );
 }

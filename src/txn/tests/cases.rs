@@ -328,3 +328,27 @@ fn a_cluster_of_the_first_version_of_transactions_writes_records_that_every_kafk
     trial.init(None).unwrap();
     assert_eq!(trial.log.last().unwrap().value.as_ref().unwrap()[..2], [0, 1]);
 }
+
+#[test]
+fn ids_take_bounded_memory_and_those_that_are_there_go_on() {
+    let mut trial = Trial::new();
+    let memory = Memory::new(10_000, "ids", "a.setting");
+    trial.settings = Arc::new(Settings { memory, ..Arc::into_inner(settings()).unwrap() });
+    trial.machine = Transactions::new(Arc::clone(&trial.settings));
+    let first = trial.init(None).unwrap();
+    let init = |trial: &mut Trial, number: i64| {
+        let id = format!("{number:0100}").into();
+        let fresh = Some(ProducerId(1000 + number));
+        trial.ask(Command::Init(Init { id, timeout_ms: TIMEOUT_MS, expected: None, fresh }))
+    };
+    let refused = Answer::Producer(Err(ErrorCode::CoordinatorNotAvailable));
+    let full = (0..).find(|number| init(&mut trial, *number) == refused).unwrap();
+    assert!((20..30).contains(&full), "{full}");
+    assert_eq!(trial.add(first, T0, 2), Ok(()), "a partition more is little");
+    let wide: Vec<(&str, i32)> = (0..100).map(|index| ("wide", index)).collect();
+    assert_eq!(trial.add(first, &wide, 2), Err(ErrorCode::CoordinatorNotAvailable));
+    trial.end(first, true, 2).unwrap();
+    trial.mark().unwrap();
+    assert!(trial.init(None).is_ok(), "an id that is there goes on");
+    assert_eq!(init(&mut trial, full), refused);
+}

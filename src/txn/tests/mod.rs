@@ -12,6 +12,7 @@ use crate::base::ProducerEpoch;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::coordinator::Machine;
+use crate::coordinator::Memory;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
 use crate::coordinator::Place;
@@ -56,6 +57,7 @@ fn settings() -> Arc<Settings> {
         pause_max: Duration::ZERO,
         bell: Bell::default(),
         ends: Arc::default(),
+        memory: Memory::new(1 << 30, "ids", "a.setting"),
     })
 }
 

@@ -6,6 +6,7 @@ use crate::base::Offset;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::coordinator::Machine;
+use crate::coordinator::Memory;
 use crate::coordinator::Now;
 use crate::coordinator::Place;
 use crate::coordinator::Ticket;
@@ -48,6 +49,7 @@ impl Coordinator {
             cold_snapshot_interval: Duration::from_millis(COLD_MS),
             prune_interval: Duration::from_secs(300),
             write_timeout: Duration::from_secs(5),
+            memory: Memory::new(1 << 30, "states", "a.setting"),
         });
         Coordinator {
             states: States::new(Arc::clone(&settings)),

@@ -1,8 +1,8 @@
-//! How much memory members of groups may take, all groups of this broker together. Kafka has no such bound: there the
-//! heap is one.
+//! How much memory a kind of state may take, on all partitions of this broker together. Kafka has no such bound: there
+//! the heap is one.
 //!
-//! What is there stays. A join or an assignment that would need more than there is left is refused with
-//! COORDINATOR_NOT_AVAILABLE, which clients answer by trying again later.
+//! What is there stays. What would need more than there is left is refused with COORDINATOR_NOT_AVAILABLE, which clients
+//! answer by trying again later.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,34 +12,47 @@ use std::sync::atomic::Ordering;
 use tracing::info;
 use tracing::warn;
 
-/// The memory of all groups of a broker.
+/// The memory of all state of a kind.
 #[derive(Debug)]
 pub struct Memory {
     bytes_max: usize,
     used: AtomicUsize,
     /// The log has been told that it is used up.
     told: AtomicBool,
+    /// What takes it, and the setting that says how much it may be.
+    of: (&'static str, &'static str),
 }
 
 impl Memory {
-    /// Nothing is used yet of `bytes_max` bytes.
-    pub fn new(bytes_max: usize) -> Arc<Memory> {
-        Arc::new(Memory { bytes_max, used: AtomicUsize::new(0), told: AtomicBool::new(false) })
+    /// Nothing is used yet of `bytes_max` bytes. `what` takes it, as `setting` allows.
+    pub fn new(bytes_max: i64, what: &'static str, setting: &'static str) -> Arc<Memory> {
+        let bytes_max = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        Arc::new(Memory {
+            bytes_max,
+            used: AtomicUsize::new(0),
+            told: AtomicBool::new(false),
+            of: (what, setting),
+        })
     }
 
     /// Whether `bytes` more fit; says in the log when they do not, once until there is room again.
-    pub(crate) fn has_room_for(&self, bytes: usize, group: &str) -> bool {
-        let used = self.used.load(Ordering::Relaxed);
-        let fits = used.saturating_add(bytes) <= self.bytes_max;
+    pub(crate) fn has_room_for(&self, bytes: usize, id: &str) -> bool {
+        let fits = self.fits(bytes);
         if !fits && !self.told.swap(true, Ordering::Relaxed) {
+            let (used, (what, setting)) = (self.used.load(Ordering::Relaxed), self.of);
             warn!(
-                group,
+                id,
                 used,
                 max = self.bytes_max,
-                "members of groups use all the memory of dohle.group.memory.max.bytes; further ones are refused"
+                "{what} use all the memory of {setting}; further ones are refused"
             );
         }
         fits
+    }
+
+    /// Whether `bytes` more fit.
+    pub(crate) fn fits(&self, bytes: usize) -> bool {
+        self.used.load(Ordering::Relaxed).saturating_add(bytes) <= self.bytes_max
     }
 
     #[cfg(test)]
@@ -54,12 +67,12 @@ impl Memory {
     fn give_back(&self, bytes: usize) {
         let left = self.used.fetch_sub(bytes, Ordering::Relaxed).saturating_sub(bytes);
         if left <= self.bytes_max / 10 * 9 && self.told.swap(false, Ordering::Relaxed) {
-            info!(used = left, max = self.bytes_max, "there is memory for members of groups again");
+            info!(used = left, max = self.bytes_max, "there is memory for {} again", self.of.0);
         }
     }
 }
 
-/// What one partition's groups take of the memory; given back when they go.
+/// What one partition takes of the memory; given back when it goes.
 pub(crate) struct Share {
     memory: Arc<Memory>,
     bytes: usize,
@@ -70,7 +83,7 @@ impl Share {
         Share { memory, bytes: 0 }
     }
 
-    /// A group that took `before` bytes now takes `after`.
+    /// What took `before` bytes now takes `after`.
     pub(crate) fn change(&mut self, before: usize, after: usize) {
         self.memory.take(after);
         self.memory.give_back(before);
@@ -79,7 +92,7 @@ impl Share {
 }
 
 impl Clone for Share {
-    /// A copy of the groups takes as much again.
+    /// A copy takes as much again.
     fn clone(&self) -> Share {
         self.memory.take(self.bytes);
         Share { memory: Arc::clone(&self.memory), bytes: self.bytes }
@@ -104,7 +117,7 @@ mod tests {
 
     #[test]
     fn shares_add_up_and_are_given_back() {
-        let memory = Memory::new(100);
+        let memory = Memory::new(100, "members", "a.setting");
         let mut one = Share::new(Arc::clone(&memory));
         one.change(0, 60);
         one.change(60, 50);
