@@ -1,8 +1,24 @@
 //! Memory for answers that are larger than what was asked.
 //!
-//! A request may name the same group, resource or partition again and again, and Kafka answers each of them: a few
-//! kilobytes could ask for gigabytes. What an answer takes beyond its first part is counted, for it and for all answers
-//! together, until it is sent; what finds no room is answered with an error in its place.
+//! A request may name the same group, resource or partition again and again, and Kafka answers each of them; or it asks
+//! for all that there is, on a thousand connections that do not read. What an answer takes beyond its first part is
+//! counted, for it and for all answers together, until it is sent; what finds no room is answered with an error in its
+//! place. The rule: an answer that can be much larger than its request takes room here for each of its pieces.
+//!
+//! | answers | piece | without room |
+//! |---|---|---|
+//! | DescribeGroups, ConsumerGroupDescribe, ShareGroupDescribe, StreamsGroupDescribe | group | INVALID_REQUEST |
+//! | OffsetFetch, DescribeShareGroupOffsets, ReadShareGroupState, DescribeProducers | partition, group | INVALID_REQUEST |
+//! | DescribeConfigs, DescribeTransactions | resource, id | INVALID_REQUEST |
+//! | FindCoordinator | key | COORDINATOR_NOT_AVAILABLE |
+//! | ListGroups, ListTransactions | group, id | COORDINATOR_NOT_AVAILABLE for all |
+//! | CreateTopics | topic | its settings are left out |
+//! | StreamsGroupHeartbeat | endpoint | all are left out, and asked for again |
+//! | Metadata | topic | LEADER_NOT_AVAILABLE |
+//! | DescribeClientQuotas, DescribeLogDirs | entity, directory | INVALID_REQUEST |
+//!
+//! Others need no more than a small multiple of their request, or of a limit that they have (Fetch, ShareFetch,
+//! DescribeTopicPartitions).
 
 use crate::protocol::Part;
 use crate::protocol::Response;
@@ -24,18 +40,34 @@ const STEP: usize = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct AnswerMemory {
     left: Arc<Semaphore>,
+    #[cfg(test)]
+    shut: Arc<std::sync::atomic::AtomicBool>,
 }
 
 impl Default for AnswerMemory {
     fn default() -> AnswerMemory {
-        AnswerMemory { left: Arc::new(Semaphore::new(ALL)) }
+        AnswerMemory {
+            left: Arc::new(Semaphore::new(ALL)),
+            #[cfg(test)]
+            shut: Arc::default(),
+        }
     }
 }
 
 impl AnswerMemory {
     /// The memory of one answer.
     pub(crate) fn begin(&self) -> Room {
-        Room { memory: self.clone(), used: 0, held: None, full: false }
+        #[cfg(test)]
+        let full = self.shut.load(std::sync::atomic::Ordering::Relaxed);
+        #[cfg(not(test))]
+        let full = false;
+        Room { memory: self.clone(), used: 0, held: None, full }
+    }
+
+    /// Whether no answer finds room, not even its first part.
+    #[cfg(test)]
+    pub(crate) fn shut(&self, is_shut: bool) {
+        self.shut.store(is_shut, std::sync::atomic::Ordering::Relaxed);
     }
 }
 
@@ -60,6 +92,11 @@ impl Room {
         !self.full
     }
 
+    /// Whether something found no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.full
+    }
+
     fn hold(&mut self, bytes: usize) -> bool {
         let held = self.held.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
         if bytes <= held {
@@ -76,9 +113,10 @@ impl Room {
 
     /// Ties the room to the answer: it is given back when the answer's bytes are.
     pub(crate) fn tie_to(self, mut response: Response) -> Response {
-        if let (Some(held), Some(Part::Bytes(first))) = (self.held, response.parts.first_mut()) {
-            let bytes = std::mem::take(first);
-            *first = Bytes::from_owner(Tied { bytes, _held: held });
+        let last = response.parts.last_mut();
+        if let (Some(held), Some(Part::Bytes(last))) = (self.held, last) {
+            let bytes = std::mem::take(last);
+            *last = Bytes::from_owner(Tied { bytes, _held: held });
         }
         response
     }

@@ -48,12 +48,13 @@ impl Response {
     pub fn raise_throttle(&mut self, pause: Duration) {
         let millis = i32::try_from(pause.as_millis()).unwrap_or(i32::MAX);
         let (Some(at), Some(Part::Bytes(first))) = (self.throttle_at, self.parts.first_mut()) else { return };
-        let mut bytes =
-            std::mem::take(first).try_into_mut().unwrap_or_else(|shared| BytesMut::from(&shared[..]));
-        if let Some(place) = bytes.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<4>()) {
+        let Some(end) = at.checked_add(4).filter(|end| *end <= first.len()) else { return };
+        // Only what stands before it is copied: the rest may be large, and what owns it has to stay.
+        let mut head = BytesMut::from(&first.split_to(end)[..]);
+        if let Some(place) = head.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<4>()) {
             *place = millis.max(i32::from_be_bytes(*place)).to_be_bytes();
         }
-        *first = bytes.freeze();
+        self.parts.insert(0, Part::Bytes(head.freeze()));
     }
 
     /// Whether nothing goes out; never so for an encoded answer.

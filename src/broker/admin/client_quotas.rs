@@ -24,6 +24,7 @@ use kafka_protocol::messages::describe_client_quotas_request::ComponentData;
 use kafka_protocol::messages::describe_client_quotas_response::EntityData;
 use kafka_protocol::messages::describe_client_quotas_response::EntryData;
 use kafka_protocol::messages::describe_client_quotas_response::ValueData;
+use kafka_protocol::protocol::Encodable;
 use std::collections::BTreeMap;
 
 /// Requests of this kind carry no time-out.
@@ -43,16 +44,27 @@ enum Wanted {
 pub(crate) fn describe(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: DescribeClientQuotasRequest = codec::decode(&context.header, body)?;
     let image = broker.publisher.current();
-    let response = match filter(&request.components) {
-        Ok(filter) => DescribeClientQuotasResponse::default()
+    let mut room = broker.answer_memory.begin();
+    let entries = filter(&request.components).and_then(|filter| {
+        let entries = entries(&image, &filter, request.strict);
+        let size = |one: &EntryData| one.compute_size(context.version()).unwrap_or(usize::MAX);
+        let fits = entries.iter().all(|one| room.take(size(one)));
+        if fits {
+            Ok(entries)
+        } else {
+            Err(Refused::new(ErrorCode::InvalidRequest, "The answer is too large."))
+        }
+    });
+    let response = match entries {
+        Ok(entries) => DescribeClientQuotasResponse::default()
             .with_error_message(Some(wire::text("")))
-            .with_entries(Some(entries(&image, &filter, request.strict))),
+            .with_entries(Some(entries)),
         Err(refused) => DescribeClientQuotasResponse::default()
             .with_error_code(refused.code.code())
             .with_error_message(wire::some_text(refused.message.as_deref()))
             .with_entries(None),
     };
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
 }
 
 /// The rules of Kafka's `ClientQuotasImage.describe`.

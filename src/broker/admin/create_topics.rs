@@ -21,6 +21,7 @@ use kafka_protocol::messages::CreateTopicsResponse;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::create_topics_response::CreatableTopicConfigs;
 use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
+use kafka_protocol::protocol::Encodable;
 use std::collections::BTreeSet;
 
 /// From this version on the answer says what was created (KIP-525).
@@ -35,6 +36,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request: CreateTopicsRequest = codec::decode(&context.header, body)?;
     let topics = request.topics.iter().map(new_topic).collect();
     let command = CreateTopics { topics, validate_only: request.validate_only };
+    let mut room = broker.answer_memory.begin();
     let mutation = Mutation::begin(broker, context, STRICT_SINCE);
     let asked = mutation.controller();
     let results: Vec<_> = match change(broker, request.timeout_ms, asked.create_topics(command)).await {
@@ -43,7 +45,13 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
                 Ok(created) => success(&creation.name, &created, version),
                 Err(refusal) => failure(&creation.name, &refusal.into()),
             };
-            creations.into_iter().map(result).collect()
+            let mut results: Vec<CreatableTopicResult> = creations.into_iter().map(result).collect();
+            for result in &mut results {
+                if !room.take(result.compute_size(version).unwrap_or(usize::MAX)) {
+                    result.configs = None;
+                }
+            }
+            results
         }
         Err(refused) => {
             let names: BTreeSet<&str> = request.topics.iter().map(|topic| topic.name.as_str()).collect();
@@ -53,7 +61,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let codes: Vec<i16> = results.iter().map(|result| result.error_code).collect();
     let mut response = codec::encode(&context.header, &CreateTopicsResponse::default().with_topics(results))?;
     mutation.end(&mut response, codes);
-    Ok(response)
+    Ok(room.tie_to(response))
 }
 
 fn new_topic(topic: &CreatableTopic) -> NewTopic {

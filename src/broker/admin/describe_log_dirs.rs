@@ -29,12 +29,18 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request = describe_log_dirs::decode(&context.header, body)?;
     let wanted = wanted(request);
     let directories = broker.replicas.describe_directories().await;
-    let answer = Answer {
-        throttle_time_ms: 0,
-        error: ErrorCode::None,
-        directories: directories.into_iter().map(|one| directory(broker, one, wanted.as_ref())).collect(),
-    };
-    Ok(describe_log_dirs::encode(&context.header, &answer)?)
+    let mut room = broker.answer_memory.begin();
+    let mut directories: Vec<Directory> =
+        directories.into_iter().map(|one| directory(broker, one, wanted.as_ref())).collect();
+    for directory in &mut directories {
+        let topic = |topic: &DirectoryTopic| topic.name.len() + 8 + 24 * topic.partitions.len();
+        if !room.take(directory.topics.iter().map(topic).sum()) {
+            directory.topics = Vec::new();
+            directory.error = ErrorCode::InvalidRequest;
+        }
+    }
+    let answer = Answer { throttle_time_ms: 0, error: ErrorCode::None, directories };
+    Ok(room.tie_to(describe_log_dirs::encode(&context.header, &answer)?))
 }
 
 /// The partitions asked for; `None` for all. Those that do not exist are passed over, as in Kafka.

@@ -35,6 +35,9 @@ const EPOCHS_FROM: i16 = 4;
 /// The first version whose clients know OFFSET_NOT_AVAILABLE.
 const NOT_AVAILABLE_FROM: i16 = 5;
 
+/// Answers with more partitions than this are put together away from the workers.
+const ASIDE: usize = 2048;
+
 /// Answers a ListOffsets request.
 pub(crate) async fn handle(
     broker: &Arc<Broker>,
@@ -46,13 +49,11 @@ pub(crate) async fn handle(
     crowd::check_partitions(&broker.publisher.current(), named)?;
     let version = context.version();
     let mut timestamps = request.topics.iter().flat_map(|topic| &topic.partitions).map(|one| one.timestamp);
-    let answer = if timestamps.any(looks_into_files) {
-        let replicas = Arc::clone(&broker.replicas);
-        task::run_blocking(move || answer(&replicas, request, version)).await
-    } else {
-        answer(&broker.replicas, request, version)
-    };
-    Ok(codec::encode(&context.header, &answer)?)
+    let aside = named > ASIDE || timestamps.any(looks_into_files);
+    let (replicas, header) = (Arc::clone(&broker.replicas), context.header.clone());
+    let work = move || codec::encode(&header, &answer(&replicas, request, version));
+    let encoded = if aside { task::run_blocking(work).await } else { work() };
+    Ok(encoded?)
 }
 
 fn answer(replicas: &Replicas, request: ListOffsetsRequest, version: i16) -> ListOffsetsResponse {

@@ -17,6 +17,7 @@ use kafka_protocol::messages::BrokerId as WireBrokerId;
 use kafka_protocol::messages::FindCoordinatorRequest;
 use kafka_protocol::messages::FindCoordinatorResponse;
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
+use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 
 /// The first version that tells an error's message.
@@ -50,15 +51,26 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let response = if context.version() < KEYS_FROM {
         one(context.version(), find(broker, context, request.key_type, &request.key).await)
     } else {
+        let mut room = broker.answer_memory.begin();
         let mut coordinators = Vec::with_capacity(request.coordinator_keys.len());
         for (done, key) in request.coordinator_keys.into_iter().enumerate() {
             if done % TURN == TURN - 1 {
                 task::yield_now().await;
             }
-            let found = find(broker, context, request.key_type, &key).await;
-            coordinators.push(coordinator(key, found));
+            let found = match room.is_full() {
+                true => Err(ErrorCode::CoordinatorNotAvailable.into()),
+                false => find(broker, context, request.key_type, &key).await,
+            };
+            let mut coordinator = coordinator(key, found);
+            if !room.take(coordinator.compute_size(context.version()).unwrap_or(usize::MAX)) {
+                // What it takes then is in proportion to the key.
+                coordinator = coordinator.with_host(StrBytes::new()).with_error_message(None);
+                coordinator = coordinator.with_error_code(ErrorCode::CoordinatorNotAvailable.code());
+            }
+            coordinators.push(coordinator);
         }
-        FindCoordinatorResponse::default().with_coordinators(coordinators)
+        let response = FindCoordinatorResponse::default().with_coordinators(coordinators);
+        return Ok(room.tie_to(codec::encode(&context.header, &response)?));
     };
     Ok(codec::encode(&context.header, &response)?)
 }

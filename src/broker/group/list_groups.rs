@@ -1,5 +1,6 @@
 //! ListGroups 0 to 5: the groups coordinated by this broker.
 
+use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
 use crate::broker::errors::Refused;
@@ -14,6 +15,7 @@ use kafka_protocol::messages::GroupId;
 use kafka_protocol::messages::ListGroupsRequest;
 use kafka_protocol::messages::ListGroupsResponse;
 use kafka_protocol::messages::list_groups_response::ListedGroup;
+use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 
 /// The first version that tells the state (KIP-518).
@@ -28,14 +30,19 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         states: request.states_filter.iter().map(text).collect(),
         types: request.types_filter.iter().map(text).collect(),
     };
-    let response = match broker.groups.list(&command).await {
+    let mut room = broker.answer_memory.begin();
+    let groups = broker.groups.list(&command).await;
+    let groups = groups.and_then(|groups| {
+        let listed: Vec<ListedGroup> = groups.iter().map(|one| listed(context.version(), one)).collect();
+        let size = |one: &ListedGroup| one.compute_size(context.version()).unwrap_or(usize::MAX);
+        let fits = listed.iter().all(|one| room.take(size(one)));
+        if fits { Ok(listed) } else { Err(ErrorCode::CoordinatorNotAvailable) }
+    });
+    let response = match groups {
         Err(error) => ListGroupsResponse::default().with_error_code(error.code()),
-        Ok(groups) => {
-            let groups = groups.iter().map(|group| listed(context.version(), group)).collect();
-            ListGroupsResponse::default().with_groups(groups)
-        }
+        Ok(groups) => ListGroupsResponse::default().with_groups(groups),
     };
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
 }
 
 fn listed(version: i16, group: &Listed) -> ListedGroup {

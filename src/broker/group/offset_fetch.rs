@@ -14,6 +14,7 @@ use crate::cluster::Image;
 use crate::groups::command::Fetch;
 use crate::groups::command::FetchTopic;
 use crate::groups::command::FetchedTopic;
+use crate::io::task;
 use crate::protocol::Response;
 use crate::protocol::supplement::offset_fetch;
 use crate::protocol::supplement::offset_fetch::Answer;
@@ -32,20 +33,46 @@ const GROUP_ERROR_FROM: i16 = 2;
 /// What a partition without metadata takes in an answer, in bytes.
 const PARTITION_BYTES: usize = 32;
 
+/// Answers with more partitions than this are put together away from the workers: others have to be served meanwhile.
+const ASIDE: usize = 2048;
+
 /// Answers an OffsetFetch request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request = offset_fetch::decode(&context.header, body)?;
     crowd::check_names(request.groups.len())?;
     let topics = request.groups.iter().flat_map(|group| group.topics.iter().flatten());
     crowd::check_partitions(&broker.publisher.current(), topics.map(|topic| topic.partitions.len()).sum())?;
+    let version = context.version();
     let mut room = broker.answer_memory.begin();
     let mut groups = Vec::with_capacity(request.groups.len());
-    for group in &request.groups {
-        let mut answer = fetch(broker, context.version(), group, request.require_stable).await;
-        fit(&mut answer, &mut room);
+    let mut count = 0_usize;
+    for group in request.groups {
+        if room.is_full() && group.topics.is_none() {
+            // All that a group has may be much, even without what has no room.
+            groups.push(GroupAnswer {
+                group_id: group.group_id,
+                error: ErrorCode::InvalidRequest,
+                topics: Vec::new(),
+            });
+            continue;
+        }
+        let image = broker.publisher.current();
+        let fetched = broker.groups.fetch(command(&image, version, &group, request.require_stable)).await;
+        let found = fetched.iter().flatten().map(|topic| topic.partitions.len()).sum::<usize>();
+        count = count.saturating_add(found);
+        let work = move || {
+            let mut answer = answer(&image, version, group, fetched);
+            fit(&mut answer, &mut room);
+            (answer, room)
+        };
+        let (answer, left) = if found > ASIDE { task::run_blocking(work).await } else { work() };
         groups.push(answer);
+        room = left;
     }
-    Ok(room.tie_to(offset_fetch::encode(&context.header, &Answer { throttle_time_ms: 0, groups })?))
+    let header = context.header.clone();
+    let encode = move || offset_fetch::encode(&header, &Answer { throttle_time_ms: 0, groups });
+    let encoded = if count > ASIDE { task::run_blocking(encode).await } else { encode() };
+    Ok(room.tie_to(encoded?))
 }
 
 /// Leaves out what finds no room in the answer; those partitions have an error in its place.
@@ -61,35 +88,40 @@ fn fit(answer: &mut GroupAnswer, room: &mut Room) {
     }
 }
 
-async fn fetch(broker: &Broker, version: i16, group: &Group, require_stable: bool) -> GroupAnswer {
-    let image = broker.publisher.current();
+/// What the group is asked.
+fn command(image: &Image, version: i16, group: &Group, require_stable: bool) -> Fetch {
     let by_id = version >= TOPIC_IDS_FROM;
-    let known = |topic: &Topic| name(&image, by_id, topic).is_some();
-    let topics = group.topics.as_ref().map(|topics| {
-        let known = topics.iter().filter(|topic| known(topic));
-        known.filter_map(|topic| command(&image, by_id, topic)).collect()
-    });
-    let command = Fetch {
+    let topics = group.topics.as_ref();
+    Fetch {
         group: text(&group.group_id),
         member_id: optional_text(group.member_id.as_ref()),
         member_epoch: group.member_epoch,
-        topics,
+        topics: topics.map(|topics| topics.iter().filter_map(|topic| asked(image, by_id, topic)).collect()),
         require_stable,
-    };
-    let fetched = broker.groups.fetch(command).await;
+    }
+}
+
+/// What it answers, for the client.
+fn answer(
+    image: &Image,
+    version: i16,
+    group: Group,
+    fetched: Result<Vec<FetchedTopic>, ErrorCode>,
+) -> GroupAnswer {
+    let by_id = version >= TOPIC_IDS_FROM;
     let error = fetched.as_ref().err().copied().unwrap_or(ErrorCode::None);
     let mut topics: Vec<TopicAnswer> = match fetched {
-        Ok(fetched) => fetched.into_iter().filter_map(|topic| found(&image, by_id, topic)).collect(),
+        Ok(fetched) => fetched.into_iter().filter_map(|topic| found(image, by_id, topic)).collect(),
         Err(_) => Vec::new(),
     };
     for topic in group.topics.iter().flatten() {
         if error != ErrorCode::None && version < GROUP_ERROR_FROM {
             topics.push(failed(topic, error));
-        } else if error == ErrorCode::None && !known(topic) {
+        } else if error == ErrorCode::None && name(image, by_id, topic).is_none() {
             topics.push(failed(topic, ErrorCode::UnknownTopicId));
         }
     }
-    GroupAnswer { group_id: group.group_id.clone(), error, topics }
+    GroupAnswer { group_id: group.group_id, error, topics }
 }
 
 /// The topic's name; an offset may outlive its topic, so only an id must be known.
@@ -97,7 +129,7 @@ fn name(image: &Image, by_id: bool, topic: &Topic) -> Option<Arc<str>> {
     if by_id { image.topic_by_id(topic.id).map(|topic| topic.name.clone()) } else { Some(text(&topic.name)) }
 }
 
-fn command(image: &Image, by_id: bool, topic: &Topic) -> Option<FetchTopic> {
+fn asked(image: &Image, by_id: bool, topic: &Topic) -> Option<FetchTopic> {
     let name = name(image, by_id, topic)?;
     let id = if by_id { topic.id } else { TopicId::ZERO };
     Some(FetchTopic { name, id, partitions: topic.partitions.clone() })

@@ -72,7 +72,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     Ok(room.tie_to(message::encode(&context.header, &groups)?))
 }
 
-fn failed(id: &str, refusal: Refusal) -> message::Group {
+pub(in crate::broker) fn failed(id: &str, refusal: Refusal) -> message::Group {
     message::Group {
         error: refusal.error,
         error_message: refusal.message,
@@ -88,7 +88,11 @@ fn failed(id: &str, refusal: Refusal) -> message::Group {
     }
 }
 
-fn described(id: &str, shown: StreamsDescribed, description_status: i8) -> message::Group {
+pub(in crate::broker) fn described(
+    id: &str,
+    shown: StreamsDescribed,
+    description_status: i8,
+) -> message::Group {
     message::Group {
         error: ErrorCode::None,
         error_message: None,

@@ -1,7 +1,7 @@
 //! StreamsGroupHeartbeat 0 and 1: a member of a streams group joins, stays or leaves. Internal topics that its topology
 //! lacks are made here, by the controller.
 
-mod request;
+pub(in crate::broker) mod request;
 
 use crate::base::ErrorCode;
 use crate::broker::Broker;
@@ -28,11 +28,26 @@ use tracing::info;
 /// Answers a StreamsGroupHeartbeat request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request = message::decode(&context.header, body)?;
+    let known_epoch = request.endpoint_information_epoch;
+    let mut room = broker.answer_memory.begin();
     let answer = match heartbeat(broker, context, request).await {
-        Ok(alive) => answer(alive),
+        Ok(mut alive) => {
+            let endpoints = alive.endpoints.as_deref().unwrap_or_default();
+            if !room.take(endpoints.iter().map(size).sum()) {
+                (alive.endpoints, alive.endpoint_epoch) = (None, known_epoch);
+            }
+            answer(alive)
+        }
         Err(refusal) => refused(refusal),
     };
-    Ok(message::encode(&context.header, &answer)?)
+    Ok(room.tie_to(message::encode(&context.header, &answer)?))
+}
+
+/// How many bytes of an answer an endpoint takes, about.
+fn size(one: &EndpointPartitions) -> usize {
+    let topics = one.active.iter().chain(&one.standby);
+    32 + one.endpoint.host.len()
+        + topics.map(|(topic, partitions)| 8 + topic.len() + 4 * partitions.len()).sum::<usize>()
 }
 
 async fn heartbeat(broker: &Broker, context: &Context, request: message::Request) -> Result<Alive, Refusal> {
@@ -105,7 +120,7 @@ fn tell(alive: &mut Alive, failed: &[(String, String)]) {
     }
 }
 
-fn refused(refusal: Refusal) -> message::Answer {
+pub(in crate::broker) fn refused(refusal: Refusal) -> message::Answer {
     message::Answer {
         error: refusal.error,
         error_message: refusal.message,
@@ -121,7 +136,7 @@ fn refused(refusal: Refusal) -> message::Answer {
     }
 }
 
-fn answer(alive: Alive) -> message::Answer {
+pub(in crate::broker) fn answer(alive: Alive) -> message::Answer {
     let endpoints = alive.endpoints.map(|all| all.into_iter().map(endpoint).collect());
     message::Answer {
         error: ErrorCode::None,

@@ -63,7 +63,14 @@ pub(crate) async fn handle(
         version,
         operations: operations::on_topic(version >= 8 && request.include_topic_authorized_operations),
     };
-    let topics = scope.topics(&wanted, &failed);
+    let mut room = broker.answer_memory.begin();
+    let mut topics = scope.topics(&wanted, &failed);
+    for topic in &mut topics {
+        if !room.take(size(topic)) {
+            topic.partitions = Vec::new();
+            topic.error_code = ErrorCode::LeaderNotAvailable.code();
+        }
+    }
     let asked_cluster = (8..=10).contains(&version) && request.include_cluster_authorized_operations;
     let response = MetadataResponse::default()
         .with_brokers(scope.brokers())
@@ -71,7 +78,16 @@ pub(crate) async fn handle(
         .with_controller_id(wire::broker_id(controller(&image)))
         .with_topics(topics)
         .with_cluster_authorized_operations(operations::on_cluster(asked_cluster));
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
+}
+
+/// How many bytes of an answer a topic takes, about.
+fn size(topic: &MetadataResponseTopic) -> usize {
+    let ids = |one: &MetadataResponsePartition| {
+        one.replica_nodes.len() + one.isr_nodes.len() + one.offline_replicas.len()
+    };
+    let partitions = topic.partitions.iter().map(|one| 32 + 4 * ids(one));
+    64 + topic.name.as_ref().map_or(0, |name| name.len()) + partitions.sum::<usize>()
 }
 
 fn wanted(request: &MetadataRequest, version: i16) -> Result<Wanted, Refused> {

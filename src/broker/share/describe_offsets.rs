@@ -28,16 +28,29 @@ pub(crate) async fn handle(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let request = share_offsets::decode(&context.header, body)?;
+    crowd::check_names(request.len())?;
+    let partitions = request.iter().flat_map(|group| group.topics.iter().flatten());
+    let image = broker.publisher.current();
+    crowd::check_partitions(&image, partitions.map(|(_, partitions)| partitions.len()).sum())?;
+    let mut room = broker.answer_memory.begin();
     let mut groups = Vec::with_capacity(request.len());
     for group in request {
-        let (topics, error) = match describe(broker, &group).await {
+        let described = match room.is_full() {
+            true => Err(ErrorCode::InvalidRequest),
+            false => describe(broker, &group).await,
+        };
+        let described = described.and_then(|topics| match room.take(share_offsets::size(&topics)) {
+            true => Ok(topics),
+            false => Err(ErrorCode::InvalidRequest),
+        });
+        let (topics, error) = match described {
             Ok(topics) => (topics, ErrorCode::None),
             Err(error) => (Vec::new(), error),
         };
         let error_message = (error != ErrorCode::None).then(|| error.name().to_owned());
         groups.push(GroupAnswer { id: group.id, topics, error, error_message });
     }
-    Ok(share_offsets::encode(&context.header, &groups)?)
+    Ok(room.tie_to(share_offsets::encode(&context.header, &groups)?))
 }
 
 /// Topics and partitions to look at.
@@ -49,10 +62,6 @@ async fn describe(broker: &Broker, group: &Group) -> Result<Vec<TopicAnswer>, Er
     }
     let id: Arc<str> = Arc::from(group.id.as_str());
     let image = broker.publisher.current();
-    let asked = group.topics.iter().flatten().map(|(_, partitions)| partitions.len()).sum();
-    if crowd::too_many(&image, asked) {
-        return Err(ErrorCode::InvalidRequest);
-    }
     let (wanted, unknown) = match &group.topics {
         None => (known(broker, &id, &image).await?, Vec::new()),
         Some(topics) => named(topics.iter().map(|(name, partitions)| (name.as_str(), partitions)), &image),

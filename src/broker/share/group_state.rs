@@ -34,6 +34,7 @@ use kafka_protocol::messages::initialize_share_group_state_response::PartitionRe
 use kafka_protocol::messages::read_share_group_state_response::PartitionResult as ReadResult;
 use kafka_protocol::messages::read_share_group_state_response::ReadStateResult;
 use kafka_protocol::messages::read_share_group_state_response::StateBatch as ReadBatch;
+use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
 
@@ -91,6 +92,7 @@ pub(crate) async fn initialize(
 /// Answers a ReadShareGroupState request.
 pub(crate) async fn read(broker: &Arc<Broker>, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: ReadShareGroupStateRequest = codec::decode(&context.header, body)?;
+    let mut room = broker.answer_memory.begin();
     let mut results = Vec::with_capacity(request.topics.len());
     let counts = request.topics.iter().map(|topic| topic.partitions.len());
     if let Some(group) = group_of(&request.group_id, counts) {
@@ -98,15 +100,22 @@ pub(crate) async fn read(broker: &Arc<Broker>, context: &Context, body: Bytes) -
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for one in topic.partitions {
                 let key = key(&group, topic_id(topic.topic_id), one.partition);
-                let found = broker.share.states().read(&key, one.leader_epoch).await;
-                partitions.push(read_result(one.partition, found));
+                let found = match room.is_full() {
+                    true => Err(ErrorCode::InvalidRequest.into()),
+                    false => broker.share.states().read(&key, one.leader_epoch).await,
+                };
+                let mut result = read_result(one.partition, found);
+                if !room.take(result.compute_size(context.version()).unwrap_or(usize::MAX)) {
+                    result = read_result(one.partition, Err(ErrorCode::InvalidRequest.into()));
+                }
+                partitions.push(result);
             }
             results
                 .push(ReadStateResult::default().with_topic_id(topic.topic_id).with_partitions(partitions));
         }
     }
     let response = ReadShareGroupStateResponse::default().with_results(results);
-    Ok(codec::encode(&context.header, &response)?)
+    Ok(room.tie_to(codec::encode(&context.header, &response)?))
 }
 
 fn read_result(partition: i32, found: Result<Found, Failure>) -> ReadResult {

@@ -1,6 +1,7 @@
 //! A whole broker without sockets: requests as the protocol crate encodes them, answers as it decodes them.
 
 mod admin;
+mod answers;
 mod cluster;
 mod configs;
 mod coverage;

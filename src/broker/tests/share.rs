@@ -51,17 +51,17 @@ const REJECT: i8 = 3;
 const GROUP: i8 = 32;
 
 /// A broker with its coordinators at work, and topic `t` with four records.
-struct World {
-    bench: Bench,
+pub(super) struct World {
+    pub(super) bench: Bench,
     groups: groups::Running,
     share: share::Running,
 }
 
-fn text(value: &str) -> StrBytes {
+pub(super) fn text(value: &str) -> StrBytes {
     StrBytes::from_string(value.to_owned())
 }
 
-fn group_id() -> GroupId {
+pub(super) fn group_id() -> GroupId {
     GroupId(text("g"))
 }
 
@@ -70,7 +70,7 @@ fn topic_t() -> TopicName {
 }
 
 impl World {
-    async fn new(configs: &[(&str, &str)]) -> World {
+    pub(super) async fn new(configs: &[(&str, &str)]) -> World {
         let lines = [
             ("offsets.topic.num.partitions", "1"),
             ("share.coordinator.state.topic.num.partitions", "1"),
@@ -115,7 +115,7 @@ impl World {
         World::with(bench.restart().await)
     }
 
-    fn topic_id(&self) -> Uuid {
+    pub(super) fn topic_id(&self) -> Uuid {
         self.bench.broker.publisher.current().topic("t").unwrap().id.0
     }
 
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// A new member that has the partition.
-    async fn join(&self, member: &str) -> i32 {
+    pub(super) async fn join(&self, member: &str) -> i32 {
         let wait = async {
             let mut answer = self.beat(member, 0, true).await;
             while answer.error_code != 0 {

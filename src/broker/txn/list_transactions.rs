@@ -17,6 +17,7 @@ use kafka_protocol::messages;
 use kafka_protocol::messages::ListTransactionsRequest;
 use kafka_protocol::messages::ListTransactionsResponse;
 use kafka_protocol::messages::list_transactions_response::TransactionState;
+use kafka_protocol::protocol::Encodable;
 use regex::Regex;
 use regex::RegexBuilder;
 
@@ -45,11 +46,18 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
             broker.transactions.list(&filters).await
         }
     };
+    let mut room = broker.answer_memory.begin();
+    let listed = listed.and_then(|listed| {
+        let shown: Vec<TransactionState> = listed.iter().map(shown).collect();
+        let size = |one: &TransactionState| one.compute_size(context.version()).unwrap_or(usize::MAX);
+        let fits = shown.iter().all(|one| room.take(size(one)));
+        if fits { Ok(shown) } else { Err(ErrorCode::CoordinatorNotAvailable) }
+    });
     let answer = match listed {
-        Ok(listed) => answer.with_transaction_states(listed.iter().map(shown).collect()),
+        Ok(shown) => answer.with_transaction_states(shown),
         Err(error) => answer.with_error_code(error.code()),
     };
-    Ok(codec::encode(&context.header, &answer)?)
+    Ok(room.tie_to(codec::encode(&context.header, &answer)?))
 }
 
 /// The pattern, which must match whole ids; null and empty match all.

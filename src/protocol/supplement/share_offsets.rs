@@ -93,6 +93,13 @@ pub struct PartitionAnswer {
     pub error_message: Option<String>,
 }
 
+/// How many bytes of an answer these topics of a group take, about.
+pub fn size(topics: &[TopicAnswer]) -> usize {
+    let partition = |one: &PartitionAnswer| 32 + one.error_message.as_ref().map_or(0, String::len);
+    let topic = |one: &TopicAnswer| 24 + one.name.len() + one.partitions.iter().map(partition).sum::<usize>();
+    32 + topics.iter().map(topic).sum::<usize>()
+}
+
 /// Encodes an answer.
 ///
 /// # Errors
