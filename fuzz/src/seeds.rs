@@ -1,6 +1,8 @@
 //! The seed corpus: from the schemas, from batches that Apache Kafka wrote (`tests/golden`), and from our own writers.
 //! A file's name is its content's checksum.
 
+mod newer;
+
 use bytes::Bytes;
 use bytes::BytesMut;
 use dohle::base::BrokerId;
@@ -64,6 +66,9 @@ pub fn write(folder: &Path) -> (usize, usize) {
     metadata_records(&mut corpus);
     group_records(&mut corpus);
     settings(&mut corpus);
+    newer::members(&mut corpus);
+    newer::other_records(&mut corpus);
+    newer::clients(&mut corpus);
     (corpus.count, corpus.bytes)
 }
 
@@ -440,23 +445,18 @@ fn group_records(corpus: &mut Corpus) {
         group::Record::Group(text("group"), None),
         group::Record::Offset(key, None),
     ];
-    let piece =
-        |bytes: &[u8]| [&u16::try_from(bytes.len()).expect("small").to_be_bytes()[..], bytes].concat();
     let mut all = vec![0];
     for record in records {
         let entry = record.write();
         if let Some(value) = &entry.value {
-            corpus.put("coordinator", &[&[1], &piece(&entry.key), value]);
+            corpus.put("coordinator", &[&[1], &newer::piece(&entry.key), value]);
         }
-        all.extend_from_slice(&piece(&entry.key));
-        match &entry.value {
-            Some(value) => all.extend_from_slice(&[&[0][..], &piece(value)].concat()),
-            None => all.push(1),
-        }
+        newer::entry(&mut all, &entry.key, entry.value.as_deref());
         corpus.put("coordinator", &[&all]);
     }
+    newer::kafkas_records(corpus);
     // A group of many members with nothing in their names, in the tightest version.
-    let key = piece(&[0, 2, 0, 1, b'g']);
+    let key = newer::piece(&[0, 2, 0, 1, b'g']);
     let head = [0, 4, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 9, 0x81, 0x40];
     let member = [1u8, 1, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0];
     corpus.put("coordinator", &[&[1], &key, &[0xfe, 14, 0x1f, 0xff], &head, &member]);

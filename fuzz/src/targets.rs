@@ -1,7 +1,9 @@
 //! The targets.
 
+mod admin;
 mod codecs;
 mod disk;
+pub(crate) mod groups;
 mod metadata;
 mod records;
 mod requests;
@@ -41,4 +43,11 @@ pub const TARGETS: &[Target] = &[
     target("metadata", metadata::metadata),
     target("coordinator", metadata::coordinator),
     target("settings", settings::settings),
+    // Image and settings that every input begins with.
+    Target { extra_heap: 2 * 1024 * 1024, ..target("admin", admin::admin) },
+    // A pattern may be compiled to a MiB, and is compiled alone and within others.
+    Target { extra_heap: 16 * 1024 * 1024, ..target("patterns", groups::patterns) },
+    // Groups with all their members, and what they wrote.
+    Target { extra_heap: 8 * 1024 * 1024, ..target("members", groups::members) },
+    target("telemetry", groups::telemetry),
 ];

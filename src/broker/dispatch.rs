@@ -163,7 +163,9 @@ fn handler(key: i16) -> Option<Handler> {
             Handler::Waiting(|b, c, body| Box::pin(admin::unregister_broker::handle(b, c, body)))
         }
         versions::GET_TELEMETRY_SUBSCRIPTIONS => Handler::Now(telemetry::get_subscriptions::handle),
-        versions::PUSH_TELEMETRY => Handler::Now(telemetry::push::handle),
+        versions::PUSH_TELEMETRY => {
+            Handler::Waiting(|b, c, body| Box::pin(telemetry::push::handle(b, c, body)))
+        }
         versions::ALTER_REPLICA_LOG_DIRS => Handler::Now(admin::alter_replica_log_dirs::handle),
         versions::DESCRIBE_QUORUM => Handler::Now(meta::describe_quorum::handle),
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => Handler::Now(admin::describe_scram::handle),

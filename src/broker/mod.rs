@@ -13,6 +13,8 @@ mod dispatch;
 pub mod errors;
 mod group;
 mod meta;
+#[cfg(feature = "fuzz")]
+pub mod probe;
 mod share;
 mod telemetry;
 #[cfg(test)]

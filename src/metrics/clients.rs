@@ -71,19 +71,17 @@ impl Clients {
         }
     }
 
-    /// Takes what a client pushed. Figures that are not known yet find room only while there are fewer than `max`.
-    pub fn push(&self, instance: &str, client_id: &str, figures: Vec<Figure>, max: usize) {
+    /// Takes a figure that a client pushed. One that is not known yet finds room only while there are fewer than `max`.
+    pub fn push(&self, instance: &str, client_id: &str, figure: Figure, max: usize) {
+        let key = (instance.to_owned(), cut(figure.name), cut(figure.attributes));
         let mut series = self.series.lock();
-        for figure in figures {
-            let key = (instance.to_owned(), cut(figure.name), cut(figure.attributes));
-            if !series.contains_key(&key) && series.len() >= max {
-                self.dropped.inc();
-                continue;
-            }
-            let fresh = || Series { client_id: cut(client_id.to_owned()), value: 0.0 };
-            let known = series.entry(key).or_insert_with(fresh);
-            known.value = if figure.delta { known.value + figure.value } else { figure.value };
+        if !series.contains_key(&key) && series.len() >= max {
+            self.dropped.inc();
+            return;
         }
+        let fresh = || Series { client_id: cut(client_id.to_owned()), value: 0.0 };
+        let known = series.entry(key).or_insert_with(fresh);
+        known.value = if figure.delta { known.value + figure.value } else { figure.value };
     }
 
     /// Forgets a client that is gone.
@@ -131,13 +129,11 @@ mod tests {
     fn figures_add_up_find_bounded_room_and_go_with_their_client() {
         let registry = Registry::new();
         let clients = registry.clients();
-        clients.push("i", "me", vec![figure("a", 2.0, true), figure("b", 2.0, false)], 2);
-        clients.push(
-            "i",
-            "me",
-            vec![figure("a", 3.0, true), figure("b", 3.0, false), figure("c", 1.0, false)],
-            2,
-        );
+        for value in [2.0, 3.0] {
+            clients.push("i", "me", figure("a", value, true), 2);
+            clients.push("i", "me", figure("b", value, false), 2);
+        }
+        clients.push("i", "me", figure("c", 1.0, false), 2);
         let text = registry.text(&Observed::default());
         let line = |name: &str, value: u8| {
             let labels =
@@ -146,7 +142,7 @@ mod tests {
         };
         assert!(text.contains(&line("a", 5)) && text.contains(&line("b", 3)), "{text}");
         assert!(text.contains("dohle_client_figures_dropped_total 1") && !text.contains("metric=\"c\""));
-        clients.push("j", "\"\n", vec![figure("c", 1.0, false)], 9);
+        clients.push("j", "\"\n", figure("c", 1.0, false), 9);
         clients.forget("i");
         let text = registry.text(&Observed::default());
         assert!(!text.contains("metric=\"a\"") && text.contains(r#"client_id="\"\n""#), "{text}");

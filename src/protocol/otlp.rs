@@ -13,18 +13,23 @@
 //! ```
 
 use bytes::Buf;
+use std::sync::Arc;
 
 /// Messages within messages, at most; those of metrics need eight.
 const DEPTH_MAX: usize = 16;
 /// Points in one push, at most.
 const POINTS_MAX: usize = 100_000;
+/// Attributes of one point, at most; OpenTelemetry's own limit is 128.
+const ATTRIBUTES_MAX: usize = 128;
+/// The longest name, key or text that is kept whole, in bytes.
+const TEXT_MAX: usize = 256;
 
 /// One figure that a client pushed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// The figure's name.
-    pub name: String,
-    /// Its attributes, by key.
+    /// The figure's name, cut to 256 bytes.
+    pub name: Arc<str>,
+    /// Its attributes, by key; the texts are cut likewise.
     pub attributes: Vec<(String, String)>,
     /// Its value.
     pub value: f64,
@@ -98,15 +103,35 @@ fn walk<'a>(
     Ok(())
 }
 
-/// All figures of a push.
+/// Calls `found` with each figure of a push, one after the other: together they may take far more memory than their
+/// bytes. It is called only when all bytes are good.
 ///
 /// # Errors
 /// [`Malformed`] for bytes that are something else, or hold more than anybody measures.
-pub fn points(bytes: &[u8]) -> Result<Vec<Point>, Malformed> {
-    let mut points = Vec::new();
+pub fn points(bytes: &[u8], found: &mut dyn FnMut(Point)) -> Result<(), Malformed> {
+    let mut count = 0_usize;
+    each(bytes, &mut |_| {
+        count += 1;
+        if count > POINTS_MAX { Err(Malformed("there are too many figures")) } else { Ok(()) }
+    })?;
+    each(bytes, &mut |point| {
+        found(point);
+        Ok(())
+    })
+}
+
+/// Who gets the figures.
+type Sink<'a> = dyn FnMut(Point) -> Result<(), Malformed> + 'a;
+
+fn each(bytes: &[u8], found: &mut Sink<'_>) -> Result<(), Malformed> {
     // Resource and scope differ from metrics only in what lies beside them.
-    nested(bytes, &[1, 2, 2], &mut |metric| read_metric(metric, &mut points))?;
-    Ok(points)
+    nested(bytes, &[1, 2, 2], &mut |metric| read_metric(metric, found))
+}
+
+fn text(bytes: &[u8]) -> String {
+    let mut text = String::from_utf8_lossy(bytes.get(..TEXT_MAX).unwrap_or(bytes)).into_owned();
+    text.truncate(text.floor_char_boundary(TEXT_MAX));
+    text
 }
 
 /// Calls `found` with the messages at the end of a path of field numbers.
@@ -123,22 +148,22 @@ fn nested(
     })
 }
 
-fn read_metric(bytes: &[u8], points: &mut Vec<Point>) -> Result<(), Malformed> {
-    let mut name = String::new();
+fn read_metric(bytes: &[u8], found: &mut Sink<'_>) -> Result<(), Malformed> {
+    let mut name: Arc<str> = Arc::from("");
     walk(bytes, |number, value| {
-        if let (1, Value::Bytes(text)) = (number, value) {
-            name = String::from_utf8_lossy(text).into_owned();
+        if let (1, Value::Bytes(bytes)) = (number, value) {
+            name = Arc::from(text(bytes));
         }
         Ok(())
     })?;
     walk(bytes, |number, value| match (number, value) {
         (5 | 7, Value::Bytes(numbers)) => {
             let delta = is_delta(numbers)?;
-            nested(numbers, &[1], &mut |point| read_number(point, &name, delta, points))
+            nested(numbers, &[1], &mut |point| read_number(point, &name, delta, found))
         }
         (9, Value::Bytes(histogram)) => {
             let delta = is_delta(histogram)?;
-            nested(histogram, &[1], &mut |point| read_histogram(point, &name, delta, points))
+            nested(histogram, &[1], &mut |point| read_histogram(point, &name, delta, found))
         }
         _ => Ok(()),
     })
@@ -155,59 +180,59 @@ fn is_delta(bytes: &[u8]) -> Result<bool, Malformed> {
     Ok(delta)
 }
 
-fn add(points: &mut Vec<Point>, point: Point) -> Result<(), Malformed> {
-    if points.len() >= POINTS_MAX {
-        return Err(Malformed("there are too many figures"));
-    }
-    points.push(point);
-    Ok(())
-}
-
 #[expect(clippy::cast_precision_loss, reason = "Prometheus has no other numbers")]
-fn read_number(bytes: &[u8], name: &str, delta: bool, points: &mut Vec<Point>) -> Result<(), Malformed> {
-    let mut point = Point { name: name.to_owned(), attributes: Vec::new(), value: 0.0, delta };
+fn read_number(bytes: &[u8], name: &Arc<str>, delta: bool, found: &mut Sink<'_>) -> Result<(), Malformed> {
+    let mut point = Point { name: Arc::clone(name), attributes: Vec::new(), value: 0.0, delta };
     walk(bytes, |number, value| {
         match (number, value) {
             (4, Value::Fixed(bits)) => point.value = f64::from_bits(bits),
             (6, Value::Fixed(bits)) => point.value = bits.cast_signed() as f64,
-            (7, Value::Bytes(pair)) => point.attributes.push(read_pair(pair)?),
+            (7, Value::Bytes(pair)) => add(&mut point.attributes, pair)?,
             _ => {}
         }
         Ok(())
     })?;
-    add(points, point)
+    found(point)
 }
 
 /// A distribution as Prometheus' summaries have it: how many values, and their sum.
 #[expect(clippy::cast_precision_loss, reason = "Prometheus has no other numbers")]
-fn read_histogram(bytes: &[u8], name: &str, delta: bool, points: &mut Vec<Point>) -> Result<(), Malformed> {
+fn read_histogram(bytes: &[u8], name: &str, delta: bool, found: &mut Sink<'_>) -> Result<(), Malformed> {
     let (mut count, mut sum, mut attributes) = (0.0, 0.0, Vec::new());
     walk(bytes, |number, value| {
         match (number, value) {
             (4, Value::Fixed(values)) => count = values as f64,
             (5, Value::Fixed(bits)) => sum = f64::from_bits(bits),
-            (9, Value::Bytes(pair)) => attributes.push(read_pair(pair)?),
+            (9, Value::Bytes(pair)) => add(&mut attributes, pair)?,
             _ => {}
         }
         Ok(())
     })?;
     for (part, value) in [("count", count), ("sum", sum)] {
-        let (name, attributes) = (format!("{name}.{part}"), attributes.clone());
-        add(points, Point { name, attributes, value, delta })?;
+        let (name, attributes) = (Arc::from(format!("{name}.{part}")), attributes.clone());
+        found(Point { name, attributes, value, delta })?;
     }
     Ok(())
 }
 
+fn add(attributes: &mut Vec<(String, String)>, pair: &[u8]) -> Result<(), Malformed> {
+    if attributes.len() >= ATTRIBUTES_MAX {
+        return Err(Malformed("a figure has too many attributes"));
+    }
+    attributes.push(read_pair(pair)?);
+    Ok(())
+}
+
 fn read_pair(bytes: &[u8]) -> Result<(String, String), Malformed> {
-    let (mut key, mut text) = (String::new(), String::new());
+    let (mut key, mut shown) = (String::new(), String::new());
     walk(bytes, |number, value| match (number, value) {
         (1, Value::Bytes(bytes)) => {
-            key = String::from_utf8_lossy(bytes).into_owned();
+            key = text(bytes);
             Ok(())
         }
         (2, Value::Bytes(any)) => walk(any, |number, value| {
-            text = match (number, value) {
-                (1, Value::Bytes(bytes)) => String::from_utf8_lossy(bytes).into_owned(),
+            shown = match (number, value) {
+                (1, Value::Bytes(bytes)) => text(bytes),
                 (2, Value::Number(flag)) => (flag != 0).to_string(),
                 (3, Value::Number(number)) => number.cast_signed().to_string(),
                 (4, Value::Fixed(bits)) => f64::from_bits(bits).to_string(),
@@ -217,7 +242,7 @@ fn read_pair(bytes: &[u8]) -> Result<(String, String), Malformed> {
         }),
         _ => Ok(()),
     })?;
-    Ok((key, text))
+    Ok((key, shown))
 }
 
 #[cfg(test)]
@@ -255,11 +280,35 @@ pub(crate) mod tests {
         field(1, &[field(1, b""), field(2, &[field(1, b""), field(2, &metric)].concat())].concat())
     }
 
+    fn points(bytes: &[u8]) -> Result<Vec<Point>, Malformed> {
+        let mut points = Vec::new();
+        super::points(bytes, &mut |point| points.push(point))?;
+        Ok(points)
+    }
+
+    #[test]
+    fn what_would_grow_far_beyond_its_bytes_is_cut_or_refused() {
+        let sum = |points: &[u8]| {
+            let metric = [field(1, "ä".repeat(10_000).as_bytes()), field(7, points)].concat();
+            field(1, &field(2, &field(2, &metric)))
+        };
+        let some = points(&sum(&field(1, b"").repeat(1000))).unwrap();
+        assert_eq!((some.len(), some[0].name.len()), (1000, TEXT_MAX));
+        assert!(some.iter().all(|point| Arc::ptr_eq(&point.name, &some[0].name)), "one name for all");
+        assert!(points(&sum(&field(1, b"").repeat(POINTS_MAX + 1))).is_err());
+        let attributes = |count: usize| sum(&field(1, &field(7, b"").repeat(count)));
+        assert_eq!(points(&attributes(ATTRIBUTES_MAX)).unwrap()[0].attributes.len(), ATTRIBUTES_MAX);
+        let mut calls = 0;
+        let good_and_bad = [sum(&field(1, b"")), attributes(ATTRIBUTES_MAX + 1)].concat();
+        assert!(super::points(&good_and_bad, &mut |_| calls += 1).is_err());
+        assert_eq!(calls, 0, "all figures of a push or none");
+    }
+
     #[test]
     fn numbers_and_distributions_are_read_with_their_attributes() {
         let attributes = || vec![("node".to_owned(), "1".to_owned())];
         let point = |name: &str, value, delta| Point {
-            name: name.to_owned(),
+            name: Arc::from(name),
             attributes: attributes(),
             value,
             delta,

@@ -17,7 +17,10 @@ pub fn load(settings: &Arc<Settings>, entries: impl Iterator<Item = Entry>) -> u
     let mut count = 0;
     for (offset, entry) in (0..).zip(entries) {
         let Ok(Some(record)) = Transactions::decode(&entry) else { continue };
-        assert_eq!(Record::read(&record.write()), Ok(Some(record.clone())), "what was written is read");
+        // Large ones would take their memory three times.
+        if entry.value.as_ref().is_none_or(|value| value.len() < 1 << 14) {
+            assert_eq!(Record::read(&record.write()), Ok(Some(record.clone())), "what was written is read");
+        }
         transactions.apply(Place { offset: Offset(offset), producer: ProducerId::NONE }, &record);
         count += 1;
     }

@@ -16,6 +16,7 @@ use dohle::groups;
 use dohle::groups::Settings;
 use dohle::record::BatchBuilder;
 use dohle::record::Codec;
+use dohle::share;
 use dohle::txn;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,7 +81,7 @@ fn same(record: &Record) -> String {
     format!("{record:?}")
 }
 
-/// Keys and values of `__consumer_offsets` and `__transaction_state`, read and applied as a coordinator loads them.
+/// Keys and values of `__consumer_offsets`, `__transaction_state` and `__share_group_state`, read and applied as a coordinator loads them.
 pub(super) fn coordinator(input: &mut Input<'_>) {
     static SETTINGS: LazyLock<Arc<Settings>> = LazyLock::new(|| {
         let config = ServerConfig::new(&BTreeMap::new(), "localhost").expect("the defaults");
@@ -89,6 +90,10 @@ pub(super) fn coordinator(input: &mut Input<'_>) {
     static TRANSACTIONS: LazyLock<Arc<txn::settings::Settings>> = LazyLock::new(|| {
         let config = ServerConfig::new(&BTreeMap::new(), "localhost").expect("the defaults");
         Arc::new(txn::settings::Settings::of(&config))
+    });
+    static SHARES: LazyLock<Arc<share::state::settings::Settings>> = LazyLock::new(|| {
+        let config = ServerConfig::new(&BTreeMap::new(), "localhost").expect("the defaults");
+        Arc::new(share::state::settings::Settings::of(&config))
     });
     let choice = input.u8();
     let mut entries = Vec::new();
@@ -102,5 +107,6 @@ pub(super) fn coordinator(input: &mut Input<'_>) {
         entries.push(Entry { key, value });
     }
     groups::probe::load(&SETTINGS, entries.iter().cloned());
-    txn::probe::load(&TRANSACTIONS, entries.into_iter());
+    txn::probe::load(&TRANSACTIONS, entries.iter().cloned());
+    share::state::probe::load(&SHARES, entries.into_iter());
 }

@@ -16,6 +16,7 @@ use dohle::protocol::frame;
 use dohle::protocol::guard;
 use dohle::protocol::header;
 use dohle::protocol::produce;
+use dohle::protocol::share_fetch;
 use dohle::protocol::supplement;
 use dohle::protocol::versions;
 use kafka_protocol::messages::ApiKey;
@@ -78,6 +79,13 @@ fn decode(header: &RequestHeader, body: Bytes) {
         }
         versions::STREAMS_GROUP_DESCRIBE => {
             supplement::streams_group_describe::decode(header, body).map(drop)
+        }
+        versions::SHARE_FETCH => share_fetch::decode(header, body).map(drop),
+        versions::SHARE_ACKNOWLEDGE => supplement::share_acknowledge::decode(header, body).map(drop),
+        versions::DESCRIBE_SHARE_GROUP_OFFSETS => supplement::share_offsets::decode(header, body).map(drop),
+        versions::WRITE_SHARE_GROUP_STATE => supplement::share_state::decode_write(header, body).map(drop),
+        versions::READ_SHARE_GROUP_STATE_SUMMARY => {
+            supplement::share_state::decode_summarize(header, body).map(drop)
         }
         versions::STREAMS_GROUP_TOPOLOGY_DESCRIPTION_UPDATE => {
             supplement::streams_group_topology_description_update::decode(header, body).map(drop)

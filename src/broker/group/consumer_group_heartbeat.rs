@@ -43,7 +43,7 @@ pub(crate) fn is_on(broker: &Broker) -> bool {
     level >= 1 && broker.config.groups.consumer.enabled
 }
 
-fn command(context: &Context, request: &ConsumerGroupHeartbeatRequest) -> Heartbeat {
+pub(in crate::broker) fn command(context: &Context, request: &ConsumerGroupHeartbeatRequest) -> Heartbeat {
     let topics = request.subscribed_topic_names.as_ref();
     Heartbeat {
         group: text(&request.group_id),
@@ -69,7 +69,7 @@ fn command(context: &Context, request: &ConsumerGroupHeartbeatRequest) -> Heartb
     }
 }
 
-fn response(beaten: Result<Beaten, Fault>) -> ConsumerGroupHeartbeatResponse {
+pub(in crate::broker) fn response(beaten: Result<Beaten, Fault>) -> ConsumerGroupHeartbeatResponse {
     match beaten {
         Ok(beaten) => ConsumerGroupHeartbeatResponse::default()
             .with_member_id(Some(wire(&beaten.member_id)))

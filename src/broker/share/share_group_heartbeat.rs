@@ -56,19 +56,7 @@ async fn heartbeat(
     if !broker.share.is_enabled() {
         return Err(refuse(ErrorCode::UnsupportedVersion));
     }
-    if !request.member_id.is_empty() && !is_member_id(&request.member_id) {
-        return Err(Fault::new(ErrorCode::InvalidRequest, "Invalid member id in the request."));
-    }
-    let topics = request.subscribed_topic_names.as_ref();
-    let command = Heartbeat {
-        group: text(&request.group_id),
-        member_id: text(&request.member_id),
-        epoch: request.member_epoch,
-        rack_id: optional_text(request.rack_id.as_ref()),
-        topics: topics.map(|topics| topics.iter().map(|topic| text(topic)).collect()),
-        client_id: Arc::from(context.client_id()),
-        client_host: Arc::from(context.client_host()),
-    };
+    let command = command(context, request)?;
     let group = command.group.clone();
     let command = Command::Heartbeat(Box::new(command));
     match coordination::ask(broker, &group, command).await.map_err(refuse)? {
@@ -79,6 +67,29 @@ async fn heartbeat(
         }
         other => Err(refuse(coordination::unexpected(&other))),
     }
+}
+
+/// The request as the group takes it.
+///
+/// # Errors
+/// INVALID_REQUEST for a member id that cannot be.
+pub(in crate::broker) fn command(
+    context: &Context,
+    request: &ShareGroupHeartbeatRequest,
+) -> Result<Heartbeat, Fault> {
+    if !request.member_id.is_empty() && !is_member_id(&request.member_id) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, "Invalid member id in the request."));
+    }
+    let topics = request.subscribed_topic_names.as_ref();
+    Ok(Heartbeat {
+        group: text(&request.group_id),
+        member_id: text(&request.member_id),
+        epoch: request.member_epoch,
+        rack_id: optional_text(request.rack_id.as_ref()),
+        topics: topics.map(|topics| topics.iter().map(|topic| text(topic)).collect()),
+        client_id: Arc::from(context.client_id()),
+        client_host: Arc::from(context.client_host()),
+    })
 }
 
 fn assignment(partitions: Partitions) -> Assignment {

@@ -6,6 +6,7 @@ use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
+use crate::io::task;
 use crate::metrics::Figure;
 use crate::protocol::Response;
 use crate::protocol::codec;
@@ -15,6 +16,7 @@ use crate::record::decompress;
 use bytes::Bytes;
 use kafka_protocol::messages::PushTelemetryRequest;
 use kafka_protocol::messages::PushTelemetryResponse;
+use std::sync::Arc;
 use tracing::debug;
 use uuid::Uuid;
 
@@ -22,14 +24,12 @@ use uuid::Uuid;
 const OPENED_TIMES: usize = 16;
 
 /// Answers a PushTelemetry request.
-pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
+pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: PushTelemetryRequest = codec::decode(&context.header, body)?;
-    let (metrics, series_max) = broker.telemetry.metrics();
-    let code = match take(broker, context, &request) {
-        Ok(figures) => {
+    let (metrics, _) = broker.telemetry.metrics();
+    let code = match take(broker, context, request).await {
+        Ok(()) => {
             metrics.pushes.inc();
-            let instance = shown(request.client_instance_id);
-            metrics.push(&instance, context.client_id(), figures, series_max);
             ErrorCode::None
         }
         Err(refused) => {
@@ -41,7 +41,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
     Ok(codec::encode(&context.header, &PushTelemetryResponse::default().with_error_code(code.code()))?)
 }
 
-fn take(broker: &Broker, context: &Context, request: &PushTelemetryRequest) -> Result<Vec<Figure>, Refused> {
+async fn take(broker: &Broker, context: &Context, request: PushTelemetryRequest) -> Result<(), Refused> {
     // Kafka keeps the ids 0 and 1 for itself.
     if [Uuid::nil(), Uuid::from_u128(1)].contains(&request.client_instance_id) {
         return Err(Refused::new(ErrorCode::InvalidRequest, "no client has this instance id"));
@@ -56,16 +56,27 @@ fn take(broker: &Broker, context: &Context, request: &PushTelemetryRequest) -> R
     };
     broker.telemetry.judge(&broker.publisher.current(), context, &push)?;
     broker.telemetry.tie(context, push.instance);
-    let invalid = |message: String| Refused::new(ErrorCode::InvalidRecord, message);
-    let most = broker.telemetry.bytes_max().saturating_mul(OPENED_TIMES);
-    let opened = decompress(compression.unwrap_or(Codec::None), &request.metrics, most)
-        .map_err(|error| invalid(error.to_string()))?;
-    let points = otlp::points(&opened).map_err(|error| invalid(error.to_string()))?;
-    Ok(points.into_iter().map(figure).collect())
+    let (compression, most) = (compression.unwrap_or(Codec::None), broker.telemetry.bytes_max());
+    let (metrics, series_max) = broker.telemetry.metrics();
+    let (metrics, instance, client_id) =
+        (metrics.clone(), shown(push.instance), context.client_id().to_owned());
+    // A few kilobytes may open to many, with a hundred thousand figures in them. They are forgotten with their
+    // connection, which therefore stays until they are there.
+    let connection = Arc::clone(&context.connection);
+    let opened = move || {
+        let _stays = connection;
+        let opened = decompress(compression, &request.metrics, most.saturating_mul(OPENED_TIMES));
+        let opened = opened.map_err(|error| error.to_string())?;
+        let keep = &mut |point| metrics.push(&instance, &client_id, figure(&point), series_max);
+        otlp::points(&opened, keep).map_err(|error| error.to_string())
+    };
+    let outcome: Result<(), String> = task::run_blocking(opened).await;
+    outcome.map_err(|message| Refused::new(ErrorCode::InvalidRecord, message))
 }
 
-fn figure(point: otlp::Point) -> Figure {
+fn figure(point: &otlp::Point) -> Figure {
     let attributes: Vec<String> =
         point.attributes.iter().map(|(key, value)| format!("{key}={value}")).collect();
-    Figure { name: point.name, attributes: attributes.join(","), value: point.value, delta: point.delta }
+    let (name, attributes) = (point.name.to_string(), attributes.join(","));
+    Figure { name, attributes, value: point.value, delta: point.delta }
 }

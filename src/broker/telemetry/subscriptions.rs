@@ -3,6 +3,7 @@
 use crate::broker::Context;
 use crate::cluster::Image;
 use crate::cluster::ResourceType;
+use crate::cluster::controller::client_pattern;
 use regex::Regex;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -48,8 +49,7 @@ impl Subscriptions {
             let mut patterns = BTreeMap::new();
             for entry in list("match") {
                 let (name, pattern) = entry.split_once('=')?;
-                let whole = Regex::new(&format!("^(?:{})$", pattern.trim())).ok()?;
-                patterns.insert(name.trim().to_owned(), whole);
+                patterns.insert(name.trim().to_owned(), client_pattern(pattern)?);
             }
             let interval = settings.get("interval.ms").and_then(|value| value.trim().parse().ok());
             let interval_ms = interval.unwrap_or(INTERVAL_MS);

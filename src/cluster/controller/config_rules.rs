@@ -14,6 +14,10 @@ use crate::config::ServerConfig;
 use crate::config::broker_key;
 use crate::config::listener_setting;
 use regex::Regex;
+use regex::RegexBuilder;
+
+/// The memory that one compiled pattern may take.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// Every name is one of `keys` and takes its value; `unknown` says how another name is refused.
 pub(super) fn check_values(
@@ -112,8 +116,7 @@ pub(super) fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
     }
     for pattern in wanted.get("match").map(String::as_str).unwrap_or_default().split(',') {
         let known = pattern.split_once('=').is_some_and(|(name, pattern)| {
-            let pattern = format!("^(?:{})$", pattern.trim());
-            MATCHES.contains(&name.trim()) && Regex::new(&pattern).is_ok()
+            MATCHES.contains(&name.trim()) && client_pattern(pattern).is_some()
         });
         if !pattern.trim().is_empty() && !known {
             let message = format!("Illegal client matching pattern: {}", pattern.trim());
@@ -121,6 +124,12 @@ pub(super) fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// The pattern of a client metrics subscription, which must match as a whole; `None` for one that does not work.
+pub fn client_pattern(pattern: &str) -> Option<Regex> {
+    let whole = format!("^(?:{})$", pattern.trim());
+    RegexBuilder::new(&whole).size_limit(PATTERN_BYTES_MAX).build().ok()
 }
 
 /// Kafka refuses a broker's settings with `INVALID_REQUEST` (KAFKA-13609). Names that no table has are kept.

@@ -21,6 +21,8 @@ pub mod topic_names;
 pub mod topics;
 pub(crate) mod turn;
 
+pub use self::config_rules::client_pattern;
+
 use self::allowance::Permit;
 use super::image::Image;
 use super::records::Record;

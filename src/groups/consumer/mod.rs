@@ -16,7 +16,7 @@ mod leave;
 mod limits;
 pub(crate) mod member;
 mod migrate;
-mod patterns;
+pub(crate) mod patterns;
 mod reconcile;
 pub mod record;
 mod resolve;

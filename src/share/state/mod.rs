@@ -7,6 +7,8 @@
 pub mod batches;
 pub mod command;
 pub mod machine;
+#[cfg(feature = "fuzz")]
+pub mod probe;
 pub mod record;
 mod running;
 pub mod service;

@@ -35,7 +35,7 @@ fn invalid<T>(words: &str) -> Result<T, Refusal> {
 ///
 /// # Errors
 /// INVALID_REQUEST or STREAMS_INVALID_TOPOLOGY.
-pub(super) fn check(request: &message::Request) -> Result<(), Refusal> {
+pub(in crate::broker) fn check(request: &message::Request) -> Result<(), Refusal> {
     let topology = request.topology.as_ref();
     if let Some(topology) = topology {
         check_names(topology)?;
@@ -126,7 +126,7 @@ fn check_names(topology: &message::Topology) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// STREAMS_INVALID_TOPOLOGY, or INVALID_REQUEST for offsets that are told twice.
-pub(super) fn command(
+pub(in crate::broker) fn command(
     context: &Context,
     request: message::Request,
 ) -> Result<impl FnOnce(Arc<Image>, Settings) -> StreamsHeartbeat, Refusal> {
