@@ -19,6 +19,7 @@ use bytes::BufMut;
 use bytes::Bytes;
 use bytes::BytesMut;
 use kafka_protocol::protocol::StrBytes;
+use std::str::Utf8Chunk;
 use uuid::Uuid;
 
 /// The longest string that the protocol can carry, in bytes.
@@ -187,13 +188,25 @@ impl Reader {
 /// The bytes as a string, without a copy when they are UTF-8. Mending makes three bytes of one at most; what grows
 /// beyond [`STRING_MAX`] by it is cut, as nothing could carry it further.
 pub(super) fn mended(bytes: Bytes) -> StrBytes {
-    StrBytes::from_utf8(bytes.clone()).unwrap_or_else(|_| {
-        let mut text = String::from_utf8_lossy(&bytes).into_owned();
-        text.truncate(text.floor_char_boundary(STRING_MAX));
-        // It grew while it was mended, and lives as long as the message.
-        text.shrink_to_fit();
-        StrBytes::from_string(text)
-    })
+    StrBytes::from_utf8(bytes.clone()).unwrap_or_else(|_| StrBytes::from_string(lossy(&bytes)))
+}
+
+/// The text of bytes that are none, with U+FFFD where they are not; it never takes more memory than it has bytes.
+fn lossy(bytes: &[u8]) -> String {
+    const MARK: &str = "\u{fffd}";
+    let mark = |chunk: &Utf8Chunk<'_>| if chunk.invalid().is_empty() { "" } else { MARK };
+    let length: usize = bytes.utf8_chunks().map(|chunk| chunk.valid().len() + mark(&chunk).len()).sum();
+    let mut text = String::with_capacity(length.min(STRING_MAX));
+    for chunk in bytes.utf8_chunks() {
+        for part in [chunk.valid(), mark(&chunk)] {
+            let fits = part.floor_char_boundary(STRING_MAX - text.len());
+            text.push_str(part.get(..fits).unwrap_or_default());
+            if fits < part.len() {
+                return text;
+            }
+        }
+    }
+    text
 }
 
 /// A plain length or count: -1 is null, less is refused.
@@ -411,6 +424,18 @@ mod tests {
         assert!(negative.nullable_count(1, "x").is_err());
         let mut null = Reader::new(Bytes::from_static(&[0xff, 0xff, 0xff, 0xff]), false);
         assert_eq!(null.nullable_count(1, "x"), Ok(None));
+    }
+
+    #[test]
+    fn what_is_no_text_is_mended_within_its_own_size() {
+        for bytes in [&b"a\xffb"[..], b"\xff\xfe\xe2\x82", b"\xe2\x82\xac\xe2\x82x", b"\xf0\x9f\x98"] {
+            assert_eq!(lossy(bytes), String::from_utf8_lossy(bytes));
+        }
+        for count in [10_000, 10_922, 10_923, 20_000] {
+            let text = lossy(&vec![0xff; count]);
+            assert_eq!((text.len(), text.capacity()), (text.len(), (count * 3).min(STRING_MAX)));
+            assert_eq!(text.len(), (count * 3).min(STRING_MAX / 3 * 3), "{count}");
+        }
     }
 
     #[test]

@@ -31,7 +31,12 @@ const KEYS: &[&str] = &[
 pub(super) fn settings(input: &mut Input<'_>) {
     let choice = input.u8();
     match choice % 4 {
-        0 => file(&input.body()),
+        0 => {
+            let body = input.body();
+            // The parser is given a byte above ASCII as six.
+            input.allow(body.len() * 16);
+            file(&body);
+        }
         1 => values(input),
         2 => environment(input),
         _ => topic(&input.text()),
