@@ -425,5 +425,17 @@ mod tests {
         let config = config(&[("node.id", "1")]);
         let image = with_broker_config("1", "log.retention.ms", "5000");
         assert_eq!(server_config(&config, &image).log.retention_ms, 5000);
+        let mut image = with_broker_config("", "log.retention.ms", "7000");
+        let found =
+            |image: &Image| image.broker_setting(config.node_id, "log.retention.ms").map(str::to_owned);
+        assert_eq!(found(&image).as_deref(), Some("7000"));
+        let own = ConfigRecord {
+            resource_type: 4,
+            resource_name: "1".to_owned(),
+            name: "log.retention.ms".to_owned(),
+            value: Some("8000".to_owned()),
+        };
+        image.apply(&own.into()).unwrap();
+        assert_eq!(found(&image).as_deref(), Some("8000"), "this broker's counts over that of all");
     }
 }

@@ -58,7 +58,10 @@ pub(super) const KEYS: &[Definition] = &[
         .at_least(0)
         .mode(Mode::ClusterWide)
         .used()
-        .doc("Most connections of the broker; more wait until one ends."),
+        .doc(
+            "Most connections of the broker; more wait until one ends. A limit of one listener \
+         (`listener.name.NAME.max.connections`) has no effect yet.",
+        ),
     Definition::new(Kind::Int, "max.connections.per.ip", Some("2147483647"))
         .at_least(0)
         .mode(Mode::ClusterWide)
