@@ -30,7 +30,7 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         return Ok(codec::encode(&context.header, &refusal(&names, &refused))?);
     }
     let image = broker.publisher.current();
-    let limit = request.response_partition_limit.min(most(broker, &image)).max(1);
+    let limit = request.response_partition_limit.min(broker.config.network.request_partitions_max).max(1);
     let first = request.cursor.as_ref().map_or("", |cursor| cursor.topic_name.as_str());
     let mut page = Page {
         image: &image,
@@ -50,13 +50,6 @@ pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<
         page.fill(names.range(first..).copied(), start);
     }
     Ok(codec::encode(&context.header, &page.response)?)
-}
-
-/// `max.request.partition.size.limit`, as it stands now.
-fn most(broker: &Broker, image: &Image) -> i32 {
-    let changed = image.broker_setting(broker.config.node_id, "max.request.partition.size.limit");
-    let changed = changed.and_then(|value| value.trim().parse().ok());
-    changed.unwrap_or(broker.config.network.request_partitions_max)
 }
 
 fn check(request: &DescribeTopicPartitionsRequest, names: &BTreeSet<&str>) -> Result<(), Refused> {

@@ -1,9 +1,7 @@
 //! Metadata, DescribeCluster, DescribeTopicPartitions in all their versions.
 
 use super::Bench;
-use super::admin::change;
 use super::admin::create;
-use super::admin::set;
 use crate::base::ErrorCode;
 use crate::broker::wire;
 use kafka_protocol::messages::DescribeClusterRequest;
@@ -217,13 +215,6 @@ async fn partitions_come_in_pages_without_gaps_and_repeats() {
         let two: Vec<_> = all.iter().filter(|(name, _)| name != "b").cloned().collect();
         assert_eq!(pages(&bench, &["c", "a", "missing"], limit).await, two);
     }
-    // The broker's own limit counts as well, and as it is now.
-    let limit = vec![set("max.request.partition.size.limit", 0, Some("2"))];
-    assert_eq!(change(&bench, 4, "1", limit, false).await, (0, None));
-    let request = DescribeTopicPartitionsRequest::default().with_response_partition_limit(9);
-    let response = bench.ask(&request, 0).await;
-    assert_eq!(response.topics.iter().map(|topic| topic.partitions.len()).sum::<usize>(), 2);
-    assert_eq!(pages(&bench, &[], 9).await, all);
 }
 
 #[tokio::test]
