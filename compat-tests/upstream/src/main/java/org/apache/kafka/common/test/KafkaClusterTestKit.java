@@ -90,6 +90,7 @@ public class KafkaClusterTestKit implements AutoCloseable {
         String controllerListener = nodes.controllerListenerName().value();
         cluster = new Cluster(nodes.clusterId(), brokerListener);
 
+        upstreamit.One.asked(nodes.brokerNodes().size());
         // One process is the broker and the controller, also where the test asked for more (see One).
         int id = nodes.brokerNodes().firstKey();
         TestKitNode bn = nodes.brokerNodes().get(id);
