@@ -112,12 +112,18 @@ fn header_of(api_key: i16, api_version: i16) -> RequestHeader {
     RequestHeader { api_key, api_version, correlation_id: 7, client_id: None }
 }
 
+/// What our decoder made of a body is held while the crate decodes it, and while it is written and read again.
+fn allow_twice(input: &mut Input<'_>, body: &Bytes) {
+    input.allow(2 * (body.len() * guard::DECODED_RATIO + guard::DECODED_SLACK));
+}
+
 /// Produce requests: ours against the crate's, and again what the crate writes.
 pub(super) fn produce(input: &mut Input<'_>) {
     let version = 3 + i16::from(input.u8() % 11);
     let header = header_of(versions::PRODUCE, version);
     let body = input.body();
     let Ok(ours) = produce::decode(&header, body.clone()) else { return };
+    allow_twice(input, &body);
     let mut mended =
         guard::checked(versions::PRODUCE, version, body).expect("what was decoded passes the guard");
     let mut theirs = ProduceRequest::decode(&mut mended, version).expect("what we read, they read");
@@ -150,6 +156,7 @@ pub(super) fn fetch(input: &mut Input<'_>) {
     let header = header_of(versions::FETCH, version);
     let body = input.body();
     let Ok(ours) = fetch::decode(&header, body.clone()) else { return };
+    allow_twice(input, &body);
     let mut mended =
         guard::checked(versions::FETCH, version, body).expect("what was decoded passes the guard");
     let mut theirs = match FetchRequest::decode(&mut mended, version) {
