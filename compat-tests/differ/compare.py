@@ -160,7 +160,7 @@ def hollow(item):
     """Whether an item says nothing but its name, as a topic without partitions: Kafka leaves some of them out."""
     lists = [value for value in item.values() if isinstance(value, list)] if isinstance(item, dict) else []
     rest = {name for name, value in item.items() if not isinstance(value, list)} if lists else set()
-    return bool(lists) and not any(lists) and rest <= {"Name", "Topic", "TopicId", "ProducerId"}
+    return bool(lists) and not any(lists) and rest <= {"Name", "Topic", "TopicName", "TopicId", "ProducerId"}
 
 
 def now(value):

@@ -3,7 +3,7 @@
 import time
 
 from differ.compare import Comparison
-from differ.lines import WAITS
+from differ.lines import WAITS, answered
 from differ.mapping import Mapping
 
 PATIENCE = 20
@@ -17,6 +17,11 @@ READS = (
 # An answer to these may wait for other members; the group is then in one of these states.
 MAY_WAIT = ("JoinGroup", "SyncGroup")
 MOVING = ("PreparingRebalance", "CompletingRebalance")
+# Behind these the coordinator goes on by itself: it sets up what a share group has of a partition, makes topics of a streams
+# group, or looks for the topics of a pattern.
+CALM = ("ShareGroupHeartbeat", "StreamsGroupHeartbeat", "ConsumerGroupHeartbeat")
+# What a heartbeat tells once.
+TOLD_ONCE = ("Assignment", "ActiveTasks", "StandbyTasks", "WarmupTasks", "PartitionsByUserEndpoint")
 
 
 class Step:
@@ -152,6 +157,38 @@ class Driver:
                 return None, now
         return None, "nothing"
 
+    def calm(self, name, version, request, line):
+        """Heartbeats that say nothing new, on each side until the answers stay the same; what they told meanwhile is one answer."""
+        api = self.apis[name]
+        self.requests += 1
+        kafka = self.kafka.calmed() if not self.kafka.live else self.quiet(self.kafka, line, api, version, request)
+        self.tape.append({"calm": line, "api": name, "version": version, "request": request, "outcome": kafka})
+        asks = api.asks(version)
+        mine = self.mapping.translate(request, asks.schema["fields"], asks)
+        self.compare(line, api, version, request, kafka, self.quiet(self.ours, line, api, version, mine))
+        return kafka
+
+    def quiet(self, side, line, api, version, request):
+        request, told, same, last = dict(request), {}, 0, None
+        begun = time.monotonic()
+        limit = begun + 3
+        while same < 4 and time.monotonic() < limit:
+            outcome = side.call(line, api, version, request)
+            if outcome["outcome"] != "answer" or outcome["body"]["ErrorCode"]:
+                return outcome
+            body = outcome["body"]
+            told.update({name: body[name] for name in TOLD_ONCE if body.get(name) is not None})
+            request["MemberEpoch"] = body["MemberEpoch"]
+            if "EndpointInformationEpoch" in request:
+                request["EndpointInformationEpoch"] = body["EndpointInformationEpoch"]
+            now = {key: value for key, value in body.items() if key != "ThrottleTimeMs"}
+            unfinished = any(row["StatusCode"] in (3, 5) for row in body.get("Status") or [])
+            # Nothing is given out of a share group's partitions before each of them is set up.
+            unfinished |= api.name == "ShareGroupHeartbeat" and not told.get("Assignment", {}).get("TopicPartitions") and time.monotonic() < begun + 1.5
+            same, last = 0 if now != last or unfinished else same + 1, now
+            time.sleep(0.02)
+        return {"outcome": "answer", "body": {**body, **told}}
+
     def waits(self, line):
         return line in self.open
 
@@ -183,6 +220,17 @@ class Driver:
         self.open.clear()
         for side in (self.kafka, self.ours):
             side.close_all()
+
+    def ended(self, name):
+        """Waits until both brokers have written the markers of a transaction that was ended."""
+        self.tape.append({"ended": name})
+        for side in (self.kafka, self.ours):
+            limit = time.monotonic() + PATIENCE
+            while side.live and time.monotonic() < limit:
+                rows = side.call("states", self.apis["DescribeTransactions"], 0, {"TransactionalIds": [name]})["body"]["TransactionStates"]
+                if not rows[0]["TransactionState"].startswith("Prepare") and not transient(answered(rows[0])):
+                    break
+                time.sleep(0.01)
 
     def settle(self, name):
         """Waits until both brokers see what was decided before: two changes of a topic made for this, one after the other."""

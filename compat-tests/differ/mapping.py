@@ -11,6 +11,7 @@ MAPPED = {
 }
 # Only null, empty or zero, negative, or something is compared.
 SIGN = {
+    "StatusDetail": "a text, whose names are in the order of a hash map",
     "ErrorMessage": "texts are for people; that there is one is compared", "BatchIndexErrorMessage": "a text",
     "ThrottleTimeMs": "decided by load", "Documentation": "a text, ours are our own",
     "LogAppendTimeMs": "now", "TransactionStartTimeMs": "now", "LastTimestamp": "now", "StartTimestamp": "now",
@@ -27,6 +28,8 @@ def kind_of(name, kind):
         return "ProducerId"
     if name == "Leader" and kind == "string":
         return "MemberId"
+    if name == "Path":
+        return "LogDir"
     return name if name in MAPPED and name != "Leader" else None
 
 
@@ -49,6 +52,8 @@ class Mapping:
     @staticmethod
     def unset(kind, value):
         """What stands for no name, and is the same on both sides."""
+        if kind == "SubscriptionId":
+            return value == 0  # A checksum.
         if isinstance(value, int):
             return value < 0 or (value == 0 and kind != "ProducerId")
         return value == "" or (isinstance(value, dict) and not int(value["hex"] or "0", 16))

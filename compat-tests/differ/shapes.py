@@ -173,11 +173,24 @@ def create_topics(w, version):
     return {"Topics": some(rng, topic, most=2), "timeoutMs": 20000, "validateOnly": rng.random() < 0.25}
 
 
+# By the type of a setting, what else one could say.
+VALUES = {
+    1: ["true", "false", "maybe", "TRUE"], 2: ["x", "", "none"], 3: ["0", "1", "-1", "-2", "1.5", "x", "2147483648", " 7 "], 4: ["0", "1", "-1", "32768", "x"],
+    5: ["0", "1", "-1", "-2", "x", "9223372036854775808"], 6: ["0", "0.5", "1", "-1", "2", "x"], 7: ["", "a", "a,a", "delete", " "], 8: ["no.such.Class", ""], 9: ["secret", ""],
+}
+
+
 def setting(w, kind, operation=False):
-    """A setting that may fit the kind of resource."""
-    table = CONFIGS.get(kind, TOPIC_CONFIGS)
-    name = w.rng.choice(list(table))
-    value = one_of(w.rng, (table[name][0], 5), (w.rng.choice(table[name]), 4), (None, 0.7))
+    """A setting that may fit the kind of resource: of those above, or any that Kafka told of."""
+    learnt = w.settings.get(kind)
+    if learnt and w.rng.random() < 0.7:
+        name = w.rng.choice(sorted(learnt))
+        type_, usual = learnt[name]
+        value = one_of(w.rng, (usual, 4), (w.rng.choice(VALUES.get(type_, VALUES[2])), 8), (None, 0.5))
+    else:
+        table = CONFIGS.get(kind, TOPIC_CONFIGS)
+        name = w.rng.choice(list(table))
+        value = one_of(w.rng, (table[name][0], 5), (w.rng.choice(table[name]), 4), (None, 0.7))
     out = {"Name": name, "Value": value}
     if operation:
         out["ConfigOperation"] = one_of(w.rng, (0, 6), (1, 3), (2, 2), (3, 2), (4, 0.4), (-1, 0.3))
@@ -214,7 +227,9 @@ def alter_configs(w, version, operation=False):
         return {"ResourceType": kind, "ResourceName": name, "Configs": some(rng, lambda: setting(w, kind, operation))}
 
     rows = {(one["ResourceType"], one["ResourceName"]): one for one in some(rng, row)}
-    return {"Resources": list(rows.values()), "ValidateOnly": rng.random() < 0.3}
+    # What a broker could really be told is only looked at: most of it would change what later requests see.
+    real = any(one["ResourceType"] == 4 and any(value["Name"] not in BROKER_CONFIGS for value in one["Configs"]) for one in rows.values())
+    return {"Resources": list(rows.values()), "ValidateOnly": real or rng.random() < 0.3}
 
 
 def topics_with(w, of, most=2, internal=0.05):
@@ -425,11 +440,13 @@ def alter_quotas(w, version):
 
     def entry():
         pairs = [quota_entity(w) for _ in range(one_of(rng, (1, 6), (2, 3), (0, 0.3)))]
-        # A limit for everybody is never so low that it counts: how long one waits is not the same twice.
+        # A limit for everybody is never so low that it counts: how long one waits is not the same twice. One on changes of
+        # topics counts for the second topic of a request, where it comes in the same moment.
         named = all(name for _, name in pairs)
+        keys = [key for key in QUOTAS if named or key != "controller_mutation_rate"]
         return {
             "Entity": [{"EntityType": kind, "EntityName": name} for kind, name in pairs],
-            "Ops": some(rng, lambda: {"Key": rng.choice(QUOTAS), "Value": one_of(rng, (1e9, 6), (1e12, 2), (0.0, 0.5 * named), (-1.0, 0.5), (1e9 + 0.5, 0.5)), "Remove": rng.random() < 0.25}),
+            "Ops": some(rng, lambda: {"Key": rng.choice(keys), "Value": one_of(rng, (1e9, 6), (1e12, 2), (0.0, 0.5 * named), (-1.0, 0.5), (1e9 + 0.5, 0.5)), "Remove": rng.random() < 0.25}),
         }
 
     return {"Entries": some(rng, entry, most=2), "ValidateOnly": rng.random() < 0.3}
@@ -437,15 +454,18 @@ def alter_quotas(w, version):
 
 def consumer_heartbeat(w, version):
     rng, mine = w.rng, w.member()
-    id_ = mine["id"] or (f"member-{w.number}-{mine['line']}" if version >= 1 else "")
+    id_ = mine["id"] or (mine["own"] if version >= 1 or w.crowd else "")
     epoch = max(mine["generation"], 0) if mine["id"] else 0
     first = epoch == 0
-    names = [topic["name"] for topic in w.topics[: rng.randint(1, 2)]]
+    names = w.subscribed()
+    pattern = f"w{w.number}-a" if w.crowd else f"w{w.number}-.*"
+    assignor = ("range", 1) if w.family == "mixed" else (None, 6)
     return {
-        "GroupId": w.group(), "MemberId": one_of(rng, (id_, 14), ("nobody-1", 0.5), ("", 0.5)), "MemberEpoch": epoch + one_of(rng, (0, 14), (1, 0.7), (-1, 0.7), (-2, 0.4)),
+        "GroupId": w.group(), "MemberId": one_of(rng, (id_, 14), (w.stranger, 0.5), ("", 0.5)), "MemberEpoch": epoch + one_of(rng, (0, 14), (1, 0.7), (-1, 0.7), (-2, 0.4)),
         "InstanceId": mine["instance"], "RackId": one_of(rng, (None, 5), ("r1", 1)), "RebalanceTimeoutMs": 60000 if first else -1,
-        "SubscribedTopicNames": names if first or rng.random() < 0.2 else None, "SubscribedTopicRegex": one_of(rng, (None, 20), (f"w{w.number}-.*", 1), ("[", 0.3)),
-        "ServerAssignor": one_of(rng, (None, 6), ("uniform", 2), ("range", 2), ("bogus", 0.5)), "TopicPartitions": [] if first else one_of(rng, (None, 5), ([{"TopicId": w.topics[0]["id"], "Partitions": [0]}], 1)),
+        "SubscribedTopicNames": names if first or rng.random() < 0.2 else None, "SubscribedTopicRegex": one_of(rng, (None, 20), (pattern, 1), ("[", 0.3)),
+        "ServerAssignor": one_of(rng, assignor, ("uniform", 2 * (w.family != "mixed")), ("range", 2), ("bogus", 0.4)),
+        "TopicPartitions": [] if first else one_of(rng, (None, 5), (mine.get("owned", []), 6), ([{"TopicId": w.topics[0]["id"], "Partitions": [0]}], 0.7)),
     }
 
 

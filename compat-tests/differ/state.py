@@ -86,6 +86,9 @@ def groups(driver):
             fields = {"Groups": ids} if name == "DescribeGroups" else {"GroupIds": ids}
             driver.ask(name, driver.offers[name][1], fields)
     ids = sorted(row["GroupId"] for row in rows)
+    shares = sorted(row["GroupId"] for row in rows if row["GroupType"].lower() == "share")
+    if shares and "DescribeShareGroupOffsets" in driver.offers:
+        driver.ask("DescribeShareGroupOffsets", driver.offers["DescribeShareGroupOffsets"][1], {"Groups": [{"GroupId": name, "Topics": None} for name in shares]})
     for start in range(0, len(ids), 50):
         groups = [{"GroupId": name, "Topics": None} for name in ids[start : start + 50]]
         driver.ask("OffsetFetch", 8, {"Groups": groups, "RequireStable": False})

@@ -40,6 +40,9 @@ class Tape:
     def taken(self, _line):
         return self.entry["outcome"]
 
+    def calmed(self):
+        return self.entry["outcome"]
+
     def close(self, _line):
         pass
 
@@ -56,8 +59,12 @@ class Tape:
                 driver.leave()
             elif "drop" in entry:
                 driver.drop(entry["drop"])
+            elif "ended" in entry:
+                driver.ended(entry["ended"])
             elif "take" in entry:
                 driver.take(entry["take"])
+            elif "calm" in entry:
+                driver.calm(entry["api"], entry["version"], entry["request"], entry["calm"])
             elif "walk" in entry:
                 driver.walk = entry["walk"]
             else:

@@ -3,8 +3,8 @@
 import copy
 import random
 
-from differ import guess, shapes
-from differ.driver import MAY_WAIT
+from differ import guess, nodes, shapes, share, streams
+from differ.driver import CALM, MAY_WAIT
 from differ.mapping import Mapping
 from differ.shapes import ZERO, one_of
 from differ.twist import twist
@@ -26,13 +26,44 @@ FAMILIES = {
         "ListTransactions": 1.5, "DescribeProducers": 1.5, "Fetch": 2, "ListOffsets": 2, "OffsetFetch": 1.5, "FindCoordinator": 0.5, "DeleteRecords": 0.5, "OffsetCommit": 0.5,
     },
     "consumer": {
-        "ConsumerGroupHeartbeat": 8, "ConsumerGroupDescribe": 3, "OffsetCommit": 2, "OffsetFetch": 2, "ListGroups": 1, "DescribeGroups": 1, "DeleteGroups": 0.5, "OffsetDelete": 0.5,
+        "ConsumerGroupHeartbeat": 10, "ConsumerGroupDescribe": 3, "OffsetCommit": 2, "OffsetFetch": 2, "ListGroups": 1, "DescribeGroups": 1, "DeleteGroups": 0.5, "OffsetDelete": 0.5,
+        "CreatePartitions": 0.3, "TxnOffsetCommit": 0.3, "Heartbeat": 0.3, "LeaveGroup": 0.2,
     },
+    "mixed": {
+        "JoinGroup": 6, "SyncGroup": 5, "Heartbeat": 2, "ConsumerGroupHeartbeat": 9, "OffsetCommit": 2, "LeaveGroup": 0.7, "ConsumerGroupDescribe": 2, "DescribeGroups": 1.5,
+        "ListGroups": 1, "OffsetFetch": 1,
+    },
+    "share": {
+        "ShareGroupHeartbeat": 7, "ShareFetch": 9, "ShareAcknowledge": 6, "ShareGroupDescribe": 2, "DescribeShareGroupOffsets": 2, "AlterShareGroupOffsets": 0.7,
+        "DeleteShareGroupOffsets": 0.5, "Produce": 2, "ListGroups": 1, "DeleteGroups": 0.4, "DeleteRecords": 0.4, "DescribeGroups": 0.3, "ConsumerGroupDescribe": 0.2,
+        "ReadShareGroupStateSummary": 0.5, "OffsetCommit": 0.2, "OffsetFetch": 0.2,
+    },
+    "sharestate": {
+        "InitializeShareGroupState": 3, "WriteShareGroupState": 6, "ReadShareGroupState": 4, "ReadShareGroupStateSummary": 3, "DeleteShareGroupState": 1,
+    },
+    "streams": {
+        "StreamsGroupHeartbeat": 10, "StreamsGroupDescribe": 3, "OffsetCommit": 1.5, "OffsetFetch": 1, "ListGroups": 1, "DeleteGroups": 0.4, "OffsetDelete": 0.3,
+        "DescribeGroups": 0.3, "StreamsGroupTopologyDescriptionUpdate": 0.5, "Metadata": 0.3,
+    },
+    "cluster": {
+        "ElectLeaders": 3, "AlterPartitionReassignments": 3, "ListPartitionReassignments": 2, "AlterReplicaLogDirs": 3, "DescribeLogDirs": 2, "DescribeQuorum": 1.5,
+        "UpdateFeatures": 3, "UnregisterBroker": 1, "DescribeCluster": 1, "ListConfigResources": 1.5, "DescribeTopicPartitions": 2, "ApiVersions": 1, "CreatePartitions": 1,
+    },
+    "configs": {
+        "DescribeConfigs": 4, "IncrementalAlterConfigs": 8, "AlterConfigs": 3, "ListConfigResources": 2, "CreateTopics": 2,
+    },
+    "telemetry": {"GetTelemetrySubscriptions": 4, "PushTelemetry": 5, "IncrementalAlterConfigs": 1},
     "quotas": {"AlterClientQuotas": 3, "DescribeClientQuotas": 3, "DescribeConfigs": 1, "IncrementalAlterConfigs": 1},
     "all": {},
 }
 # A family is for brokers that offer this.
-NEEDS = {"consumer": "ConsumerGroupHeartbeat"}
+NEEDS = {
+    "consumer": "ConsumerGroupHeartbeat", "mixed": "ConsumerGroupHeartbeat", "share": "ShareGroupHeartbeat", "sharestate": "WriteShareGroupState", "streams": "StreamsGroupHeartbeat", "telemetry": "PushTelemetry",
+}
+SHAPES = {**shapes.SHAPES, **share.SHAPES, **streams.SHAPES, **nodes.SHAPES}
+# Each member has a connection of its own.
+MEMBERS = ("consumer", "share", "streams")
+CLASSIC = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup")
 # After these both brokers are given the time to see what was decided.
 DECIDES = ("CreateTopics", "DeleteTopics", "CreatePartitions", "AlterConfigs", "IncrementalAlterConfigs", "AlterClientQuotas", "UpdateFeatures", "Metadata")
 LINES = ("a", "b", "c")
@@ -67,6 +98,12 @@ class Walk:
         self.session = (0, 0)
         self.producers, self.members = {}, {}
         self.line = "main"
+        self.sharers, self.processes, self.plan, self.state_epoch = {}, [], None, 0
+        self.folder, self.telemetry = None, {"ClientInstanceId": ZERO, "SubscriptionId": 0}
+        self.settings = {}
+        self.stranger = share.named(self.rng, "nobody", 3)
+        # A group of several reads one topic: in which order Kafka goes through many depends on their ids.
+        self.crowd = self.rng.random() < 0.6
 
     # What shapes ask for.
 
@@ -106,24 +143,56 @@ class Walk:
         line = self.line if self.line in LINES else "a"
         if line not in self.members:
             instance = f"static-{self.number}-{line}" if self.rng.random() < 0.25 else None
-            self.members[line] = {"line": line, "id": "", "generation": -1, "instance": instance, "leads": False, "protocol": "range", "members": []}
+            self.members[line] = {"line": line, "id": "", "generation": -1, "instance": instance, "own": share.named(self.rng, f"member-{self.number}", LINES.index(line)), "leads": False, "protocol": "range", "members": []}
         return self.members[line]
+
+    def sharer(self):
+        """What a member of a share group or of a streams group knows; its id it makes for itself."""
+        line = self.line if self.line in LINES else "a"
+        if line not in self.sharers:
+            self.sharers[line] = {
+                "line": line, "id": share.uuid(self.rng, LINES.index(line)), "epoch": 0, "session": 0, "held": {}, "tasks": {}, "endpoints": 0,
+                "instance": f"static-{self.number}-{line}" if self.rng.random() < 0.2 else None, "process": self.process(line),
+            }
+        return self.sharers[line]
+
+    def process(self, line):
+        """Two members of a streams group may be of one process."""
+        if not self.processes:
+            self.processes = [share.named(self.rng, f"process-{self.number}", slot) for slot in range(len(LINES))]
+        return self.processes[max(LINES.index(line) - self.rng.randint(0, 1), 0)]
+
+    def subscribed(self, most=2):
+        """Names of topics that a member reads."""
+        return [topic["name"] for topic in self.topics[: 1 if self.crowd else self.rng.randint(1, most)]]
 
     # The walk itself.
 
-    def prepare(self):
+    def prepare(self, name=""):
         """The topics and some records: asked for as everything else."""
         rows = [{"Name": topic["name"], "NumPartitions": topic["partitions"], "ReplicationFactor": 1, "Assignments": [], "Configs": []} for topic in self.topics]
         self.ask("CreateTopics", self.low_or_high("CreateTopics"), {"Topics": rows, "timeoutMs": 20000, "validateOnly": False})
         self.ask("Metadata", 12, {"Topics": [{"TopicId": ZERO, "Name": topic["name"]} for topic in self.topics], "AllowAutoTopicCreation": False})
-        if self.family in ("data", "topics", "all", "txn"):
+        if self.family == "share" or name.startswith("Share"):
+            earliest = {"Name": "share.auto.offset.reset", "ConfigOperation": 0, "Value": "earliest"}
+            self.ask("IncrementalAlterConfigs", 1, {"Resources": [{"ResourceType": 32, "ResourceName": f"w{self.number}-g", "Configs": [earliest]}], "ValidateOnly": False})
+        if self.family in ("configs", "cluster"):
+            resources = [(2, self.topics[0]["name"]), (4, "1"), (4, ""), (32, f"w{self.number}-g"), (16, f"metrics-{self.number}")]
+            rows = [{"ResourceType": kind, "ResourceName": name, "ConfigurationKeys": None} for kind, name in resources]
+            self.ask("DescribeConfigs", 4, {"Resources": rows, "IncludeSynonyms": True, "IncludeDocumentation": True})
+            self.ask("DescribeLogDirs", 4, {"Topics": [{"Topic": self.topics[0]["name"], "Partitions": [0]}]})
+        if self.family == "telemetry":
+            settings = [{"Name": name, "ConfigOperation": 0, "Value": value} for name, value in (("metrics", "*"), ("interval.ms", "3600000"))]
+            self.ask("IncrementalAlterConfigs", 1, {"Resources": [{"ResourceType": 16, "ResourceName": f"metrics-{self.number}", "Configs": settings}], "ValidateOnly": False})
+            self.ask("GetTelemetrySubscriptions", 0, {"ClientInstanceId": ZERO})
+        if self.family in ("data", "topics", "all", "txn", "share"):
             for topic in self.topics:
                 batch = {"records": [("k", "one"), ("k", "two"), (None, "three")]}
                 self.ask("Produce", 9, {"Acks": -1, "TimeoutMs": 10000, "TopicData": [{"Name": topic["name"], "PartitionData": [{"Index": 0, "Records": {"batches": [batch]}}]}]})
         if self.family == "txn":
             for name in (f"txn-{self.number}-a", f"txn-{self.number}-b"):
                 self.ask("InitProducerId", 4, {"TransactionalId": name, "TransactionTimeoutMs": 600000, "ProducerId": -1, "ProducerEpoch": -1})
-        if self.family == "all":
+        if self.family == "all" and not name.startswith(("Share", "Streams", "ConsumerGroup")):
             self.ask("InitProducerId", 4, {"TransactionalId": f"txn-{self.number}-a", "TransactionTimeoutMs": 600000, "ProducerId": -1, "ProducerEpoch": -1})
             self.ask("OffsetCommit", 8, {"GroupId": f"w{self.number}-g", "GenerationIdOrMemberEpoch": -1, "MemberId": "", "Topics": [
                 {"Name": self.topics[0]["name"], "Partitions": [{"PartitionIndex": 0, "CommittedOffset": 2, "CommittedMetadata": "m"}]}]})
@@ -141,7 +210,7 @@ class Walk:
 
     def choose_line(self, name):
         """A request that may wait for others goes out on a connection where nothing waits."""
-        if self.family != "group" and name not in MAY_WAIT:
+        if self.family not in ("group", "mixed") and name not in MAY_WAIT:
             return
         if all(self.driver.waits(line) for line in LINES):
             self.settle_members()
@@ -150,12 +219,14 @@ class Walk:
     def wander(self, steps):
         table = FAMILIES[self.family] or dict.fromkeys(self.offers, 1)
         names = [name for name in table if name in self.offers]
-        for _ in range(steps):
+        for _ in range(steps * 2 if self.family == "mixed" else steps):
             name = self.rng.choices(names, [table[name] for name in names])[0]
             self.choose_line(name)
-            if self.family == "consumer":
-                self.line = self.rng.choice(LINES)
-            if self.family == "group":
+            if self.family in MEMBERS:
+                self.line = self.rng.choice(LINES) if self.crowd else LINES[0]
+            if self.family == "mixed" and not self.fits(name):
+                continue
+            if self.family in ("group", "mixed") and (self.family == "group" or self.member()["classic"]):
                 name = self.instead(name)
             low, high = self.offers[name]
             self.one(name, self.rng.randint(low, high), 0.25)
@@ -163,6 +234,11 @@ class Walk:
                 # The two are no longer in one state: what follows would say the same again.
                 break
         self.finish()
+
+    def fits(self, name):
+        """Whether this connection's member, of the old protocol or of the new, asks such a thing."""
+        classic = self.member().setdefault("classic", self.line == LINES[0])
+        return not (name in CLASSIC and not classic) and not (name == "ConsumerGroupHeartbeat" and classic)
 
     def instead(self, name):
         """A member that has heard of a rebalance joins, or asks for its part, more often than chance would have it."""
@@ -172,7 +248,7 @@ class Walk:
         return name
 
     def one(self, name, version, doubt):
-        shape, layout = shapes.SHAPES.get(name), self.driver.apis[name].asks(version)
+        shape, layout = SHAPES.get(name), self.driver.apis[name].asks(version)
         request = pruned(shape(self, version), layout) if shape else guess.request(self, layout)
         while self.rng.random() < doubt:
             request = copy.deepcopy(request)
@@ -187,8 +263,23 @@ class Walk:
         self.learn(line, name, request, outcome)
         if name in DECIDES and outcome["outcome"] == "answer" and (name != "Metadata" or request.get("AllowAutoTopicCreation", True)):
             self.driver.settle(BARRIER)
+        if name == "EndTxn" and outcome["outcome"] == "answer" and outcome["body"]["ErrorCode"] == 0:
+            self.driver.ended(request["TransactionalId"])
         self.collect()
+        if name in CALM and outcome["outcome"] == "answer":
+            self.calm(name, version, request, outcome["body"], line)
         return outcome
+
+    def calm(self, name, version, request, body, line):
+        """Gives the group the time to decide what it decides on its own, where this member is one of it."""
+        told = request.get("SubscribedTopicRegex") if name == "ConsumerGroupHeartbeat" else True
+        if body["ErrorCode"] == 0 and body["MemberEpoch"] > 0 and told:
+            mine = self.member() if name == "ConsumerGroupHeartbeat" else self.sharer()
+            silent = {"GroupId": request["GroupId"], "MemberId": body["MemberId"] or request["MemberId"], "MemberEpoch": body["MemberEpoch"]}
+            if name == "StreamsGroupHeartbeat":
+                silent["EndpointInformationEpoch"] = mine["endpoints"]
+            outcome = self.driver.calm(name, version, silent, line)
+            self.learn(line, name, silent, outcome)
 
     def collect(self, seconds=0.02):
         """Answers that came meanwhile."""
@@ -227,12 +318,16 @@ class Walk:
         if self.driver.open:
             self.settle_members()
         for mine in self.members.values():
-            if self.family == "consumer" and mine["id"]:
+            if mine["id"] and mine.get("consumes"):
                 self.driver.ask("ConsumerGroupHeartbeat", self.offers["ConsumerGroupHeartbeat"][1], {
                     "GroupId": f"w{self.number}-g", "MemberId": mine["id"], "MemberEpoch": -1, "InstanceId": None, "RackId": None, "RebalanceTimeoutMs": -1,
                     "SubscribedTopicNames": None, "SubscribedTopicRegex": None, "ServerAssignor": None, "TopicPartitions": None})
             elif mine["id"] and not self.driver.waits(mine["line"]):
                 self.leave(f"w{self.number}-g", mine)
+        for mine in self.sharers.values():
+            if mine["epoch"] > 0:
+                name = "StreamsGroupHeartbeat" if mine["streams"] else "ShareGroupHeartbeat"
+                self.driver.ask(name, self.offers[name][1], {"GroupId": mine["group"], "MemberId": mine["id"], "MemberEpoch": -1}, mine["line"])
         self.driver.leave()
 
     # What is learnt from Kafka's answers.
@@ -241,7 +336,7 @@ class Walk:
         if outcome["outcome"] == "answer":
             learner = getattr(self, f"learn_{name}", None)
             if learner:
-                learner(line, request, outcome["body"])
+                learner(line if line in LINES else LINES[0], request, outcome["body"])
 
     def learn_Metadata(self, _line, _request, body):
         for row in body["Topics"]:
@@ -316,10 +411,82 @@ class Walk:
         if mine is None:
             return
         if body["ErrorCode"] == 0:
-            mine.update(id=body["MemberId"] or "", generation=body["MemberEpoch"])
+            mine.update(id=body["MemberId"] or mine["id"], generation=body["MemberEpoch"], consumes=True)
+            if body.get("Assignment"):
+                mine["owned"] = [{"TopicId": row["TopicId"], "Partitions": row["Partitions"]} for row in body["Assignment"]["TopicPartitions"]]
             if body["MemberEpoch"] < 0:
-                mine.update(id="", generation=0)
+                mine.update(id="", generation=0, owned=[])
         elif body["ErrorCode"] in (25, 110, 111):
-            mine.update(id="", generation=0)
+            mine.update(id="", generation=0, owned=[])
+
+    def learn_ShareGroupHeartbeat(self, line, request, body):
+        mine = self.sharers.get(line)
+        if mine is None or request["MemberId"] != mine["id"]:
+            return
+        if body["ErrorCode"] == 0:
+            mine.update(epoch=body["MemberEpoch"], group=request["GroupId"], streams="EndpointInformationEpoch" in body)
+            for kind in ("ActiveTasks", "StandbyTasks", "WarmupTasks"):
+                if body.get(kind) is not None:
+                    mine["tasks"][kind] = body[kind]
+            mine["endpoints"] = body.get("EndpointInformationEpoch", 0)
+        elif body["ErrorCode"] in (25, 110, 111):
+            mine["epoch"] = 0
+        if mine["epoch"] <= 0:
+            mine.update(tasks={}, endpoints=0)
+
+    learn_StreamsGroupHeartbeat = learn_ShareGroupHeartbeat
+
+    def learn_ShareFetch(self, line, request, body):
+        mine = self.sharers.get(line)
+        if mine is None or request["MemberId"] != mine["id"]:
+            return
+        names = {topic["id"]["hex"]: topic["name"] for topic in self.topics}
+        self.learn_session(mine, request, body)
+        for row in body["Responses"]:
+            for part in row["Partitions"]:
+                held = mine["held"].setdefault((names.get(row["TopicId"]["hex"]), part["PartitionIndex"]), [])
+                held += [(batch["FirstOffset"], batch["LastOffset"]) for batch in part.get("AcquiredRecords", [])]
+
+    def learn_session(self, mine, request, body):
+        """The next epoch of the session, and that what was acknowledged is no longer held."""
+        if body["ErrorCode"] in (122, 123):
+            mine.update(session=0, held={})
+        elif body["ErrorCode"] == 0:
+            mine["session"] = request["ShareSessionEpoch"] + 1
+            if mine["session"] == 0:
+                mine["held"] = {}
+        names = {topic["id"]["hex"]: topic["name"] for topic in self.topics}
+        for topic in request["Topics"] or []:
+            for part in topic["Partitions"] or []:
+                held = mine["held"].get((names.get(topic["TopicId"]["hex"]), part["PartitionIndex"]), [])
+                for batch in part["AcknowledgementBatches"] or []:
+                    held[:] = [(first, last) for first, last in held if last < batch["FirstOffset"] or first > batch["LastOffset"] or batch["AcknowledgeTypes"] == [4]]
+
+    def learn_ShareAcknowledge(self, line, request, body):
+        mine = self.sharers.get(line)
+        if mine is not None and request["MemberId"] == mine["id"]:
+            self.learn_session(mine, request, body)
+
+    def learn_InitializeShareGroupState(self, _line, request, body):
+        for topic in request["Topics"] or []:
+            for part in topic["Partitions"] or []:
+                if 0 < part["StateEpoch"] < 100:
+                    self.state_epoch = max(self.state_epoch, part["StateEpoch"])
+
+    def learn_DescribeLogDirs(self, _line, _request, body):
+        for row in body["Results"]:
+            self.folder = row["LogDir"]
+
+    def learn_GetTelemetrySubscriptions(self, _line, request, body):
+        if body["ErrorCode"] == 0:
+            self.telemetry["SubscriptionId"] = body["SubscriptionId"]
+            if int(body["ClientInstanceId"]["hex"], 16):
+                self.telemetry["ClientInstanceId"] = body["ClientInstanceId"]
+
+    def learn_DescribeConfigs(self, _line, request, body):
+        for row in body["Results"]:
+            if row["ErrorCode"] == 0 and request.get("IncludeDocumentation"):
+                names = {one["Name"]: (one.get("ConfigType", 2), one["Value"]) for one in row["Configs"]}
+                self.settings.setdefault(row["ResourceType"], {}).update(names)
 
     learn_Heartbeat = learn_SyncGroup

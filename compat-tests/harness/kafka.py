@@ -10,6 +10,8 @@ from harness.tools import LOG4J
 class Kafka(Broker):
     """One Apache Kafka node on the same settings and the same data folder."""
 
+    # Further classes, behind Kafka's own.
+    classpath = ""
     jvm = ["-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
 
     def command(self):
@@ -34,7 +36,7 @@ class Kafka(Broker):
             lines["listeners"] += f",CONTROLLER://127.0.0.1:{controller}"
         config = self.folder / "kafka.properties"
         config.write_text("".join(f"{k}={v}\n" for k, v in lines.items()))
-        classes = [f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*"]
+        classes = [f"-Dlog4j2.configurationFile={LOG4J}", "-cp", f"{WORK}/java/libs/*{self.classpath}"]
         if not (self.data / "meta.properties").exists():
             subprocess.run(
                 ["java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"] + classes + ["kafka.tools.StorageTool", "format", "--cluster-id", "AAAAAAAAAAAAAAAAAAAAAQ", "--config", str(config)],

@@ -8,6 +8,13 @@ pub fn coordinator_partition(name: &str, partitions: i32) -> PartitionIndex {
     PartitionIndex(java_hash(name).checked_abs().unwrap_or(0) % partitions.max(1))
 }
 
+/// Where a text is in a `java.util.HashMap` of up to twelve texts, which is gone through in this order.
+pub fn java_map_place(text: &str) -> i32 {
+    let hash = java_hash(text);
+    let spread = hash ^ hash.wrapping_shr(16);
+    spread & 15
+}
+
 /// `String.hashCode` of Java: over UTF-16 units, wrapping.
 fn java_hash(text: &str) -> i32 {
     text.encode_utf16().fold(0i32, |hash, unit| hash.wrapping_mul(31).wrapping_add(i32::from(unit)))
@@ -16,6 +23,15 @@ fn java_hash(text: &str) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn texts_are_where_java_puts_them() {
+        let places =
+            [("range", 9), ("roundrobin", 10), ("sticky", 8), ("cooperative-sticky", 15), ("other", 2)];
+        for (text, place) in places {
+            assert_eq!(java_map_place(text), place, "{text}");
+        }
+    }
 
     #[test]
     fn the_hash_is_javas() {

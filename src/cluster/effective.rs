@@ -166,9 +166,15 @@ pub fn group_entries(config: &ServerConfig, image: &Image, group: &str) -> Vec<C
     let layers = Layers { config, image };
     let own = image.group_configs(group);
     let mut entries = Vec::with_capacity(group_keys().len());
-    for definition in group_keys().iter().filter(|definition| !definition.internal) {
+    for definition in group_keys() {
         let set = own.get(definition.name);
         let broker_name = group_default(definition.name);
+        // What Kafka keeps to itself is shown where somebody set it.
+        let is_set =
+            set.is_some() || broker_name.is_some_and(|name| config.set_names().any(|set| set == name));
+        if definition.internal && !is_set {
+            continue;
+        }
         let value = set
             .map(|set| shown(definition, set))
             .or_else(|| broker_name.and_then(|name| merged.get(name)))
@@ -401,6 +407,16 @@ mod tests {
         let synonyms: Vec<(Option<&str>, i8)> =
             entry.synonyms.iter().map(|synonym| (synonym.value.as_deref(), synonym.source.code())).collect();
         assert_eq!(synonyms, [(Some("earliest"), 8), (Some("latest"), 5)]);
+    }
+
+    #[test]
+    fn what_kafka_keeps_to_itself_is_shown_of_a_group_where_it_was_set() {
+        let (hidden, image) = ("share.assignor.offload.enable", Image::empty("c"));
+        let shows = |config: &ServerConfig| {
+            group_entries(config, &image, "g").iter().any(|entry| entry.name == hidden)
+        };
+        assert!(!shows(&config(&[])));
+        assert!(shows(&config(&[("group.share.assignor.offload.enable", "false")])));
     }
 
     #[test]

@@ -71,6 +71,13 @@ impl fmt::Debug for Service {
     }
 }
 
+/// Somebody acknowledges what was never given out here.
+const NOT_HERE: Failure =
+    Failure::new(ErrorCode::UnknownTopicOrPartition, "This server does not host this topic-partition.");
+/// Somebody acknowledges to a broker that no longer leads.
+const NOT_LED: Failure =
+    Failure::new(ErrorCode::NotLeaderOrFollower, "This server is not the leader of the partition.");
+
 impl Service {
     /// A service that has loaded nothing yet.
     pub fn new(
@@ -129,11 +136,10 @@ impl Service {
         said: &[Acknowledgement],
     ) -> Result<(), Failure> {
         let key = Key { group: Arc::clone(&member.group), topic: place.0, partition: place.1 };
-        let live =
-            self.shared.loaded(&key).ok_or_else(|| Failure::from(ErrorCode::UnknownTopicOrPartition))?;
+        let live = self.shared.loaded(&key).ok_or(NOT_HERE)?;
         if !live.is_led() {
             self.shared.forget(&live);
-            return Err(ErrorCode::NotLeaderOrFollower.into());
+            return Err(NOT_LED);
         }
         let rules = self.rules(&key.group);
         let now = self.shared.clock.now();

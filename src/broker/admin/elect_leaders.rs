@@ -18,7 +18,7 @@ use kafka_protocol::messages::ElectLeadersResponse;
 use kafka_protocol::messages::elect_leaders_response::PartitionResult;
 use kafka_protocol::messages::elect_leaders_response::ReplicaElectionResult;
 
-/// From this version on the answer can refuse the request as a whole.
+/// From this version on the answer can refuse the request as a whole, beside each of its partitions.
 const WITH_ERROR: i16 = 1;
 
 /// Answers an ElectLeaders request.
@@ -35,8 +35,10 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let mut response = ElectLeadersResponse::default();
     match outcome {
         Ok(results) => response.replica_election_results = by_topic(results),
-        Err(refused) if context.version() >= WITH_ERROR => response.error_code = refused.code.code(),
         Err(refused) => {
+            if context.version() >= WITH_ERROR {
+                response.error_code = refused.code.code();
+            }
             let asked = asked(&request).unwrap_or_default().into_iter();
             let refusal = || crate::cluster::Refusal { code: refused.code, message: refused.message.clone() };
             let results = asked.map(|(topic, partition)| (topic, partition, Err(refusal())));

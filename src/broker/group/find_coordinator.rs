@@ -132,6 +132,8 @@ fn coordinator(key: StrBytes, found: Found) -> Coordinator {
 fn message(refused: &Refused) -> StrBytes {
     let own = match refused.code {
         ErrorCode::CoordinatorNotAvailable => "The coordinator is not available.",
+        // Kafka's own words are none.
+        ErrorCode::InvalidRequest => "",
         other => other.name(),
     };
     wire(refused.message.as_deref().unwrap_or(own))

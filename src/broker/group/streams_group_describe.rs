@@ -57,6 +57,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let groups = ids.iter().map(|id| {
         let unknown = || Err(Refusal::from(ErrorCode::UnknownServerError));
         let mut group = match shown.get(id).cloned().unwrap_or_else(unknown) {
+            _ if id.is_empty() => failed(id, ErrorCode::InvalidGroupId.into()),
             Err(refusal) => failed(id, refusal),
             Ok(shown) => described(id, shown, status),
         };

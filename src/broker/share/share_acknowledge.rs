@@ -31,7 +31,8 @@ pub(crate) async fn handle(
         Ok(answer) => answer,
         Err(refused) => Answer {
             error: refused.code,
-            error_message: refused.message,
+            // Kafka has no words for the whole (`ShareAcknowledgeRequest.getErrorResponse`).
+            error_message: None,
             lock_timeout_ms: 0,
             topics: Vec::new(),
             node_endpoints: Vec::new(),

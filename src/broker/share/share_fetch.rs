@@ -67,7 +67,8 @@ fn refusal(refused: Refused) -> Answer {
     Answer {
         throttle_time_ms: 0,
         error: refused.code,
-        error_message: refused.message,
+        // Kafka has no words for the whole (`ShareFetchRequest.getErrorResponse`).
+        error_message: None,
         lock_timeout_ms: 0,
         topics: Vec::new(),
         node_endpoints: Vec::new(),
@@ -216,10 +217,13 @@ fn answer(
             log.traffic().fetched(fetched.bytes);
         }
         let error = failure.map_or(ErrorCode::None, |failure| failure.code);
+        // What a client cannot act on is not explained to it.
+        let words =
+            failure.filter(|_| error != ErrorCode::UnknownServerError).and_then(|failure| failure.message);
         let moved = matches!(error, ErrorCode::NotLeaderOrFollower | ErrorCode::FencedLeaderEpoch);
         let answer = PartitionAnswer {
             error,
-            error_message: failure.and_then(|failure| failure.message).map(str::to_owned),
+            error_message: words.map(str::to_owned),
             current_leader: moved.then(|| leaders.of(LeaderTopic::Id(place.0), place.1)),
             records: fetched.slices.into_iter().map(Part::File).collect(),
             acquired: fetched.acquired.into_iter().map(acquired).collect(),

@@ -56,6 +56,10 @@ async fn take(broker: &Broker, context: &Context, request: PushTelemetryRequest)
     };
     broker.telemetry.judge(&broker.publisher.current(), context, &push)?;
     broker.telemetry.tie(context, push.instance);
+    if request.metrics.is_empty() {
+        // Nothing to open, in any compression.
+        return Ok(());
+    }
     let (compression, most) = (compression.unwrap_or(Codec::None), broker.telemetry.bytes_max());
     let (metrics, series_max) = broker.telemetry.metrics();
     let (metrics, instance, client_id) =

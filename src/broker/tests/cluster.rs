@@ -55,6 +55,11 @@ async fn elections_of_leaders_that_lead_already_are_not_needed() {
     }
     let unknown = ElectLeadersRequest::default().with_election_type(9).with_topic_partitions(None);
     assert_eq!(bench.ask(&unknown, 2).await.error_code, ErrorCode::InvalidRequest.code());
+    let asked = TopicPartitions::default().with_topic(name("t")).with_partitions(vec![0, 7]);
+    let answer = bench.ask(&unknown.with_topic_partitions(Some(vec![asked])), 2).await;
+    let results = &answer.replica_election_results[0].partition_result;
+    let codes: Vec<i16> = results.iter().map(|result| result.error_code).collect();
+    assert_eq!(codes, [ErrorCode::InvalidRequest.code(); 2], "each partition is refused with the whole");
 }
 
 #[tokio::test]
@@ -71,6 +76,9 @@ async fn a_partition_can_only_be_where_it_is() {
         let answer = bench.ask(&request, version).await;
         let codes: Vec<i16> = answer.responses[0].partitions.iter().map(|one| one.error_code).collect();
         assert_eq!(codes, [0, 39, 85], "version {version}");
+        assert_eq!(answer.error_message, None);
+        let nothing = bench.ask(&AlterPartitionReassignmentsRequest::default(), version).await;
+        assert_eq!(nothing.error_message.as_deref(), Some(""), "as Kafka words it");
     }
 }
 

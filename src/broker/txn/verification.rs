@@ -83,6 +83,10 @@ pub(crate) async fn ask(broker: &Broker, asker: &Asker, asked: Vec<Asked>) -> Ve
 }
 
 async fn ask_now(broker: &Broker, asker: &Asker, asked: Vec<Asked>) -> Vec<Result<Proof, ErrorCode>> {
+    if asker.id.is_empty() {
+        // Nobody has this id, as the coordinator of Kafka finds.
+        return vec![Err(ErrorCode::InvalidRequest); asked.len()];
+    }
     let mut partitions = Partitions::new();
     for one in &asked {
         let name = one.partition.name();

@@ -98,6 +98,9 @@ impl Upgrade {
     }
 }
 
+/// What Kafka 4.4 has beside the features here; level 0 is none of it.
+const ELSEWHERE: [&str; 1] = ["kraft.version"];
+
 /// Levels of `metadata.version` at which records got fields or types, so that going below one could lose something
 /// (`MetadataVersion.didMetadataChange`).
 const METADATA_CHANGED: [i16; 11] = [7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33];
@@ -141,6 +144,9 @@ fn check(image: &Image, node: BrokerId, update: &FeatureUpdate) -> Result<(), Re
     }
     if let Some(reason) = unsupported(image, node, update) {
         return refuse(&reason);
+    }
+    if !ELSEWHERE.contains(&name.as_str()) && !supported().iter().any(|feature| feature.name == *name) {
+        return refuse(&format!("Feature {name} not found."));
     }
     match (level.cmp(&current), upgrade) {
         (Ordering::Less, Upgrade::Upgrade) => refuse(
@@ -230,6 +236,7 @@ mod tests {
         let txn = |rest: &str| format!("Invalid update version {rest}");
         let unknown = txn("1 for feature x. Local controller 1 does not support this feature.");
         check("x", 1, 1, &unknown);
+        check("x", 0, 2, &txn("0 for feature x. Feature x not found."));
         let high = txn("9 for feature transaction.version. Local controller 1 only supports versions 0-2");
         check(TRANSACTION_VERSION, 9, 1, &high);
         let negative = txn("-1 for feature transaction.version. A feature version cannot be less than 0.");

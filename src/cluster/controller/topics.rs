@@ -20,6 +20,7 @@ use crate::base::PartitionIndex;
 use crate::base::TopicId;
 use crate::cluster::controller::configs;
 use crate::cluster::effective;
+use crate::cluster::effective::ConfigEntry;
 use crate::cluster::image::Image;
 use crate::cluster::image::Partition;
 use crate::cluster::image::ResourceType;
@@ -90,7 +91,7 @@ fn create(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<(CreatedTop
         replication_factor: partitions
             .first()
             .map_or(-1, |partition| i16::try_from(partition.replicas.len()).unwrap_or(i16::MAX)),
-        configs: effective::topic_entries(situation.config, situation.image, &configs),
+        configs: as_said(effective::topic_entries(situation.config, situation.image, &configs), &configs),
     };
     let mut records: Vec<Record> = vec![TopicRecord { name: topic.name.clone(), topic_id: id }.into()];
     for (name, value) in configs {
@@ -104,6 +105,16 @@ fn create(situation: &mut Situation<'_>, topic: &NewTopic) -> Result<(CreatedTop
     }
     records.extend(partitions.into_iter().map(|partition| Record::from(partition.to_record(id))));
     Ok((created, records))
+}
+
+/// Values as the request has them: unlike DescribeConfigs this answer does not show what was read from them.
+fn as_said(mut entries: Vec<ConfigEntry>, said: &BTreeMap<String, String>) -> Vec<ConfigEntry> {
+    for entry in entries.iter_mut().filter(|entry| !entry.sensitive) {
+        if let Some(value) = said.get(&entry.name) {
+            entry.value = Some(value.clone());
+        }
+    }
+    entries
 }
 
 fn check_name(image: &Image, name: &str) -> Result<(), Refusal> {

@@ -69,6 +69,14 @@ fn uniform_moves_only_what_a_new_member_needs() {
 }
 
 #[test]
+fn uniform_lets_who_has_more_keep_it() {
+    let newcomer = [("a", member(&[1], &[])), ("b", member(&[1], &[(1, &[0, 1, 2])]))];
+    assert_eq!(text(&Assignor::Uniform.assign(&group(&[(1, 3)], &newcomer))), "a=1:2 | b=1:0,1");
+    let new = [("a", member(&[1], &[])), ("b", member(&[1], &[])), ("c", member(&[1], &[]))];
+    assert_eq!(text(&Assignor::Uniform.assign(&group(&[(1, 4)], &new))), "a=1:0 | b=1:1 | c=1:2,3");
+}
+
+#[test]
 fn uniform_forgets_topics_that_are_gone_and_partitions_that_two_claim() {
     let members = [("a", member(&[1], &[(1, &[0, 1]), (9, &[0])])), ("b", member(&[1], &[(1, &[1])]))];
     let group = group(&[(1, 2)], &members);

@@ -33,24 +33,34 @@ fn equal_shares(group: &Group) -> Assignment {
     };
     let mut free: BTreeSet<(TopicId, i32)> = counts.iter().flat_map(all).collect();
     let (share, mut larger) = (free.len() / group.members.len(), free.len() % group.members.len());
+    let mut owned: Vec<Vec<(TopicId, i32)>> = Vec::with_capacity(group.members.len());
+    for member in group.members.values() {
+        let all =
+            member.assigned.iter().flat_map(|(topic, all)| all.iter().map(|partition| (*topic, *partition)));
+        owned.push(all.filter(|partition| free.remove(partition)).collect());
+    }
+    // What nobody had goes out before what somebody must give away.
+    let mut free: Vec<(TopicId, i32)> = free.into_iter().collect();
     let mut assignment = Assignment::new();
     let mut gaps: Vec<(&Arc<str>, usize)> = Vec::new();
-    for (id, member) in &group.members {
-        let mut room = share + usize::from(larger > 0);
-        larger = larger.saturating_sub(1);
-        let mut kept = Partitions::new();
-        for (topic, partitions) in member.assigned.iter() {
-            for partition in partitions {
-                if room > 0 && free.remove(&(*topic, *partition)) {
-                    kept.entry(*topic).or_default().insert(*partition);
-                    room -= 1;
-                }
-            }
+    for (place, (id, mut owned)) in group.members.keys().zip(owned).enumerate() {
+        let may_be_larger = larger > 0;
+        let share_max = share + usize::from(may_be_larger);
+        free.extend(owned.drain(owned.len().min(share_max)..));
+        let mut room = share_max - owned.len();
+        if room > 0 && may_be_larger && group.members.len() - place > larger {
+            // Enough members follow: one that already has as many may keep them.
+            room -= 1;
+        } else if may_be_larger {
+            larger -= 1;
         }
         if room > 0 {
             gaps.push((id, room));
         }
-        assignment.insert(id.clone(), kept);
+        let own: &mut Partitions = assignment.entry(id.clone()).or_default();
+        for (topic, partition) in owned {
+            own.entry(topic).or_default().insert(partition);
+        }
     }
     let mut free = free.into_iter();
     for (id, room) in gaps {

@@ -2,6 +2,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::Timestamp;
+use crate::base::hash::java_map_place;
 use crate::groups::classic::member::MEMBER_BYTES;
 use crate::groups::classic::member::Member;
 use crate::groups::classic::subscription;
@@ -259,7 +260,7 @@ impl Group {
     }
 
     /// The protocol with most votes. Each member votes for the first of its protocols that all support; a tie
-    /// goes to the one the leader prefers.
+    /// goes to the one that comes first in a hash map of Java's, as in Kafka (`ClassicGroup.selectProtocol`).
     pub(crate) fn select_protocol(&self) -> Option<Arc<str>> {
         let leader = self.leader.as_ref().and_then(|id| self.member(id)).or_else(|| self.members().next())?;
         let candidates: Vec<&Arc<str>> = leader
@@ -280,7 +281,11 @@ impl Group {
         }
         let mut best: Option<(usize, &Arc<str>)> = None;
         for (count, name) in votes.into_iter().zip(candidates) {
-            if best.is_none_or(|(most, _)| count > most) {
+            let place = java_map_place;
+            let wins = |(most, other): (usize, &Arc<str>)| {
+                count > most || (count == most && place(name) < place(other))
+            };
+            if best.is_none_or(wins) {
                 best = Some((count, name));
             }
         }

@@ -483,6 +483,12 @@ impl Turn<'_> {
             endpoints,
             missing_topics: configured.missing.values().cloned().collect(),
         };
+        if !self.exists {
+            // Kafka answers the first heartbeat from a group that the log does not know yet, and forgets these with it.
+            self.soft.endpoint_epoch = 0;
+            self.soft.shutdown_by = None;
+            self.soft.progress.clear();
+        }
         Decision { records: self.records, soft: Some(self.soft), deadlines: self.deadlines, alive }
     }
 }

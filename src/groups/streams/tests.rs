@@ -802,6 +802,22 @@ fn endpoints_are_told_when_they_change() {
 }
 
 #[test]
+fn what_the_first_heartbeat_of_a_group_wants_is_answered_and_forgotten() {
+    let mut world = World::new();
+    world.start(0, false);
+    let mut request = world.request(0, 0);
+    request.shutdown = true;
+    request.endpoint = Some(member::Endpoint { host: text("h"), port: 7 });
+    let group = Group::new(text("g"));
+    for exists in [false, true] {
+        let decision = heartbeat::heartbeat(world.now(), &group, exists, &request).unwrap();
+        assert!(decision.alive.statuses.iter().any(|status| status.code() == 4));
+        let soft = decision.soft.unwrap();
+        assert_eq!((soft.endpoint_epoch, soft.shutdown_by.is_some()), (i32::from(exists), exists));
+    }
+}
+
+#[test]
 fn tags_that_are_missing_are_told_to_who_understands() {
     let mut world = settled(&[0]);
     world.settings.rack_aware_tags = vec!["zone".to_owned(), "rack".to_owned()];

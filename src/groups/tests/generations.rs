@@ -169,11 +169,12 @@ fn a_join_sent_twice_is_answered_twice() {
 
 #[test]
 fn the_protocol_is_chosen_by_votes_among_those_that_all_support() {
-    let cases: [(&[&[&str]], &str); 4] = [
+    let cases: [(&[&[&str]], &str); 5] = [
         (&[&["range"], &["sticky", "range"]], "range"),
         (&[&["range", "sticky"], &["sticky", "range"], &["sticky", "range"]], "sticky"),
-        // One vote each: the leader's choice.
+        // One vote each: the first in a hash map of Java's, whoever leads.
         (&[&["sticky", "range"], &["range", "sticky"]], "sticky"),
+        (&[&["roundrobin", "range"], &["range", "roundrobin"]], "range"),
         (&[&["x", "range", "y"], &["y", "range", "z"]], "range"),
     ];
     for (members, wanted) in cases {
