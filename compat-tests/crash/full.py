@@ -18,7 +18,7 @@ from crash.load import Lane, Load
 KNOWN = {wire.STORAGE, 14, 15, 16, 7, 41, -1}
 
 
-async def until(condition, what, load, seconds=20, meanwhile=None):
+async def until(condition, what, load, seconds=60, meanwhile=None):
     limit = time.monotonic() + seconds
     while not condition():
         if meanwhile:
@@ -100,7 +100,8 @@ async def run(rounds, seed, plant=None, topics=0.3, tell=print):
     started = time.monotonic()
     read, slowest = 0, 0.0
     with tempfile.TemporaryDirectory(prefix="dohle-full-") as folder:
-        disk = LoopDisk(folder, 400)
+        # The topics without retention grow with the rounds; room must be left when the filling is taken away.
+        disk = LoopDisk(folder, 400 + 16 * rounds)
         broker = Broker(Path(folder), free_port(), {**SETTINGS, "log.dirs": str(disk.mount / "data")})
         try:
             broker.start()
