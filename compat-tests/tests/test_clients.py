@@ -104,7 +104,7 @@ BASE = 1_600_000_000_000
 @pytest.fixture(scope="module")
 def timed_topic(shared_broker):
     """100 records, one a second, in partition 0; one in partition 1; none in partition 2."""
-    topic = new_topic(shared_broker, "times", partitions=3)
+    topic = new_topic(shared_broker, "times", partitions=3, retention_ms=-1)
     producer = Producer({"bootstrap.servers": shared_broker.bootstrap, "compression.codec": "gzip", "linger.ms": 50})
     for i in range(100):
         producer.produce(topic, value=f"{i}", partition=0, timestamp=BASE + i * 1000)
