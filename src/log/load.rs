@@ -410,7 +410,8 @@ fn replay(
         if header.base_offset >= to.0 {
             return Ok(());
         }
-        if header.base_offset < from.0 || header.producer_id < 0 {
+        // The log's start may lie inside a batch.
+        if after(&header) <= from || header.producer_id < 0 {
             continue;
         }
         let mut marker = None;

@@ -693,6 +693,30 @@ fn a_log_that_kafka_compacted_is_recovered_with_its_holes() {
     world.check();
 }
 
+#[test]
+fn a_producer_whose_last_batch_reaches_over_the_log_start_goes_on_after_a_crash() {
+    let mut reached_over = 0;
+    for after in 0..120 {
+        let mut world = World::new(2_325_113_206_980_403_182);
+        for step in [Step::Pass { ms: 81 }, Step::Roll, Step::DeleteRecords, Step::Idempotent { producer: 3 }]
+        {
+            world.apply(&step);
+        }
+        world.apply(&Step::Roll);
+        let second = world.log.log_end_offset();
+        world.apply(&Step::Idempotent { producer: 3 });
+        let behind = world.log.log_end_offset();
+        for step in [Step::Checkpoint, Step::Send { keys: 11 }, Step::DeleteRecords] {
+            world.apply(&step);
+        }
+        let start = world.log.log_start_offset();
+        reached_over += u32::from(second < start && start < behind);
+        world.apply(&Step::CutWhileCompacting { after });
+        world.apply(&Step::Idempotent { producer: 3 });
+    }
+    assert!(reached_over > 0);
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Send { keys: u64 },
