@@ -36,6 +36,9 @@ use tokio::sync::mpsc;
 use tokio::sync::oneshot;
 use tokio::sync::watch;
 
+/// Records of more bytes are decoded before they are written.
+const PROVED_FROM: usize = 16 << 10;
+
 /// How many commands are decided before their records are appended together.
 const TURN_MAX: usize = 64;
 
@@ -113,6 +116,13 @@ impl Context {
         loads.total = loads.total.saturating_add(time);
         loads.longest = loads.longest.max(time);
     }
+}
+
+/// Why a record would be passed over when the log is read. Small ones are not looked at: nothing that this broker writes
+/// in so few bytes is refused by its reader, whose least bound for what a record becomes is 64 times that.
+fn unreadable<M: Machine>(entry: &Entry) -> Option<String> {
+    let bytes = entry.key.len().saturating_add(entry.value.as_ref().map_or(0, bytes::Bytes::len));
+    if bytes > PROVED_FROM { M::decode(entry).err() } else { None }
 }
 
 /// Runs until the leadership goes. After a failed append everything is read again.
@@ -284,6 +294,10 @@ impl<'a, M: Machine, J: Journal> Desk<'a, M, J> {
         if let Some(entry) = entries.iter().find(|entry| !self.gathering.fits(entry)) {
             let bytes = entry.key.len() + entry.value.as_ref().map_or(0, bytes::Bytes::len);
             tracing::warn!(partition = %self.context.index, bytes, "record is larger than a batch may be");
+            return Err(Error::TooLarge);
+        }
+        if let Some(error) = entries.iter().find_map(unreadable::<M>) {
+            tracing::warn!(partition = %self.context.index, error, "record could not be read again");
             return Err(Error::TooLarge);
         }
         match outcome.transaction {

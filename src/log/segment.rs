@@ -364,17 +364,22 @@ impl Segment {
         }
     }
 
-    /// Whether an index without entries cannot be all of it: there are several batches and more bytes than an
-    /// interval. (A file that was being made when the power went is empty.)
+    /// Whether an index without entries cannot be all of it: a batch begins more than an interval behind the first.
+    /// (A file that was being made when the power went is empty.)
     fn needs_entries(&self, directory: &Directory) -> bool {
-        let size = self.size();
-        if size <= directory.index_interval_bytes() {
+        let (size, interval) = (self.size(), directory.index_interval_bytes());
+        if size <= interval {
             return false;
         }
         let Ok(file) = self.file(directory) else { return false };
-        let first = Scan::new(&file, 0, size, self.base).next_header();
-        let first_size = first.ok().flatten().map(|(_, header)| header.total_size());
-        first_size.is_some_and(|first| u64::try_from(first).is_ok_and(|first| first < size))
+        let mut scan = Scan::new(&file, 0, size, self.base);
+        loop {
+            match scan.next_header() {
+                Ok(Some((position, _))) if position > interval => return true,
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => return false,
+            }
+        }
     }
 
     /// The time index as its file has it; `None` when it is missing or wrong.

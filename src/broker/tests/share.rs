@@ -256,6 +256,36 @@ async fn what_is_accepted_stays_so_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_subscription_that_could_not_be_read_again_is_refused() {
+    let world = World::new(&[]).await;
+    let epoch = world.join("m").await;
+    let subscribe = async |world: &World, count: usize| {
+        let mut names: Vec<TopicName> =
+            (0..count).map(|number| TopicName(text(&format!("x{number}")))).collect();
+        names.push(TopicName(text("t")));
+        let request = ShareGroupHeartbeatRequest::default()
+            .with_group_id(group_id())
+            .with_member_id(text("m"))
+            .with_member_epoch(epoch)
+            .with_subscribed_topic_names(Some(names));
+        world.bench.ask(&request, 1).await.error_code
+    };
+    let subscribed = async |world: &World| {
+        let groups = ShareGroupDescribeRequest::default().with_group_ids(vec![group_id()]);
+        let members = world.bench.ask(&groups, 1).await.groups.remove(0).members;
+        members.first().map(|member| member.subscribed_topic_names.len())
+    };
+    assert_eq!(subscribe(&world, 60_000).await, ErrorCode::UnknownServerError.code());
+    assert_eq!(subscribed(&world).await, Some(1));
+    assert_eq!(subscribe(&world, 20_000).await, 0);
+    let world = world.restart().await;
+    while subscribed(&world).await.is_none() {
+        world.rest().await;
+    }
+    assert_eq!(subscribed(&world).await, Some(20_001));
+}
+
+#[tokio::test]
 async fn what_a_lost_member_held_is_given_to_the_next() {
     let mut world = World::new(&[("share.delivery.count.limit", "2")]).await;
     world.join("m").await;
