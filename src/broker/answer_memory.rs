@@ -23,6 +23,7 @@
 use crate::protocol::Part;
 use crate::protocol::Response;
 use bytes::Bytes;
+use kafka_protocol::protocol::Encodable;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::Semaphore;
@@ -90,6 +91,11 @@ impl Room {
             self.used = used;
         }
         !self.full
+    }
+
+    /// As [`Room::take`], for a piece that is encoded in this version.
+    pub(crate) fn take_encoded(&mut self, piece: &impl Encodable, version: i16) -> bool {
+        self.take(piece.compute_size(version).unwrap_or(usize::MAX))
     }
 
     /// Whether something found no room.

@@ -24,7 +24,6 @@ use kafka_protocol::messages::describe_client_quotas_request::ComponentData;
 use kafka_protocol::messages::describe_client_quotas_response::EntityData;
 use kafka_protocol::messages::describe_client_quotas_response::EntryData;
 use kafka_protocol::messages::describe_client_quotas_response::ValueData;
-use kafka_protocol::protocol::Encodable;
 use std::collections::BTreeMap;
 
 /// Requests of this kind carry no time-out.
@@ -47,8 +46,7 @@ pub(crate) fn describe(broker: &Broker, context: &Context, body: Bytes) -> Resul
     let mut room = broker.answer_memory.begin();
     let entries = filter(&request.components).and_then(|filter| {
         let entries = entries(&image, &filter, request.strict);
-        let size = |one: &EntryData| one.compute_size(context.version()).unwrap_or(usize::MAX);
-        let fits = entries.iter().all(|one| room.take(size(one)));
+        let fits = entries.iter().all(|one| room.take_encoded(one, context.version()));
         if fits {
             Ok(entries)
         } else {

@@ -21,7 +21,6 @@ use kafka_protocol::messages::CreateTopicsResponse;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::create_topics_response::CreatableTopicConfigs;
 use kafka_protocol::messages::create_topics_response::CreatableTopicResult;
-use kafka_protocol::protocol::Encodable;
 use std::collections::BTreeSet;
 
 /// From this version on the answer says what was created (KIP-525).
@@ -47,7 +46,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
             };
             let mut results: Vec<CreatableTopicResult> = creations.into_iter().map(result).collect();
             for result in &mut results {
-                if !room.take(result.compute_size(version).unwrap_or(usize::MAX)) {
+                if !room.take_encoded(result, version) {
                     result.configs = None;
                 }
             }

@@ -26,7 +26,6 @@ use kafka_protocol::messages::consumer_group_describe_response::Assignment;
 use kafka_protocol::messages::consumer_group_describe_response::DescribedGroup;
 use kafka_protocol::messages::consumer_group_describe_response::Member;
 use kafka_protocol::messages::consumer_group_describe_response::TopicPartitions;
-use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -54,7 +53,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         let unknown = || Err(Fault::new(ErrorCode::UnknownServerError, ""));
         let shown = shown.get(id).cloned().unwrap_or_else(unknown);
         let group = group(context.version(), id, shown, request.include_authorized_operations);
-        if room.take(group.compute_size(context.version()).unwrap_or(usize::MAX)) {
+        if room.take_encoded(&group, context.version()) {
             return group;
         }
         let refused = DescribedGroup::default().with_group_id(GroupId(wire(id)));

@@ -17,7 +17,6 @@ use kafka_protocol::messages::BrokerId as WireBrokerId;
 use kafka_protocol::messages::FindCoordinatorRequest;
 use kafka_protocol::messages::FindCoordinatorResponse;
 use kafka_protocol::messages::find_coordinator_response::Coordinator;
-use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 
 /// The first version that tells an error's message.
@@ -62,7 +61,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
                 false => find(broker, context, request.key_type, &key).await,
             };
             let mut coordinator = coordinator(key, found);
-            if !room.take(coordinator.compute_size(context.version()).unwrap_or(usize::MAX)) {
+            if !room.take_encoded(&coordinator, context.version()) {
                 // What it takes then is in proportion to the key.
                 coordinator = coordinator.with_host(StrBytes::new()).with_error_message(None);
                 coordinator = coordinator.with_error_code(ErrorCode::CoordinatorNotAvailable.code());

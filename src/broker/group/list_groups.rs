@@ -15,7 +15,6 @@ use kafka_protocol::messages::GroupId;
 use kafka_protocol::messages::ListGroupsRequest;
 use kafka_protocol::messages::ListGroupsResponse;
 use kafka_protocol::messages::list_groups_response::ListedGroup;
-use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 
 /// The first version that tells the state (KIP-518).
@@ -34,8 +33,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let groups = broker.groups.list(&command).await;
     let groups = groups.and_then(|groups| {
         let listed: Vec<ListedGroup> = groups.iter().map(|one| listed(context.version(), one)).collect();
-        let size = |one: &ListedGroup| one.compute_size(context.version()).unwrap_or(usize::MAX);
-        let fits = listed.iter().all(|one| room.take(size(one)));
+        let fits = listed.iter().all(|one| room.take_encoded(one, context.version()));
         if fits { Ok(listed) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     });
     let response = match groups {

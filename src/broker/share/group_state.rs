@@ -34,7 +34,6 @@ use kafka_protocol::messages::initialize_share_group_state_response::PartitionRe
 use kafka_protocol::messages::read_share_group_state_response::PartitionResult as ReadResult;
 use kafka_protocol::messages::read_share_group_state_response::ReadStateResult;
 use kafka_protocol::messages::read_share_group_state_response::StateBatch as ReadBatch;
-use kafka_protocol::protocol::Encodable;
 use kafka_protocol::protocol::StrBytes;
 use std::sync::Arc;
 
@@ -105,7 +104,7 @@ pub(crate) async fn read(broker: &Arc<Broker>, context: &Context, body: Bytes) -
                     false => broker.share.states().read(&key, one.leader_epoch).await,
                 };
                 let mut result = read_result(one.partition, found);
-                if !room.take(result.compute_size(context.version()).unwrap_or(usize::MAX)) {
+                if !room.take_encoded(&result, context.version()) {
                     result = read_result(one.partition, Err(ErrorCode::InvalidRequest.into()));
                 }
                 partitions.push(result);

@@ -17,7 +17,6 @@ use kafka_protocol::messages;
 use kafka_protocol::messages::ListTransactionsRequest;
 use kafka_protocol::messages::ListTransactionsResponse;
 use kafka_protocol::messages::list_transactions_response::TransactionState;
-use kafka_protocol::protocol::Encodable;
 use regex::Regex;
 use regex::RegexBuilder;
 
@@ -49,8 +48,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let mut room = broker.answer_memory.begin();
     let listed = listed.and_then(|listed| {
         let shown: Vec<TransactionState> = listed.iter().map(shown).collect();
-        let size = |one: &TransactionState| one.compute_size(context.version()).unwrap_or(usize::MAX);
-        let fits = shown.iter().all(|one| room.take(size(one)));
+        let fits = shown.iter().all(|one| room.take_encoded(one, context.version()));
         if fits { Ok(shown) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     });
     let answer = match listed {
