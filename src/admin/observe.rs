@@ -179,37 +179,11 @@ fn cluster(image: &Image, node_id: BrokerId) -> metrics::Cluster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::LeaderEpoch;
-    use crate::base::PartitionIndex;
     use crate::base::TopicId;
     use crate::broker::testing::idle_broker;
-    use crate::cluster::records::PartitionRecord;
-    use crate::cluster::records::TopicRecord;
+    use crate::cluster::testing::add_topic;
     use crate::replica::testing::Node;
     use crate::replica::testing::config;
-
-    fn add_topic(image: &mut Image, partitions: i32) {
-        let topic_id = TopicId::random_from(crate::io::random::uuid);
-        image.apply(&TopicRecord { name: "t".to_owned(), topic_id }.into()).unwrap();
-        for index in 0..partitions {
-            let record = PartitionRecord {
-                partition_id: PartitionIndex(index),
-                topic_id,
-                replicas: vec![BrokerId(1)],
-                isr: vec![BrokerId(1)],
-                removing_replicas: Vec::new(),
-                adding_replicas: Vec::new(),
-                leader: BrokerId(1),
-                leader_epoch: LeaderEpoch(0),
-                partition_epoch: 0,
-                directories: Vec::new(),
-                leader_recovery_state: 0,
-                eligible_leader_replicas: None,
-                last_known_elr: None,
-            };
-            image.apply(&record.into()).unwrap();
-        }
-    }
 
     #[tokio::test]
     async fn a_failed_directory_takes_its_partitions_out_of_the_figures_and_is_counted() {
@@ -221,7 +195,8 @@ mod tests {
             Image::empty("cluster"),
         )
         .await;
-        node.change(|image| add_topic(image, 6)).await;
+        let topic_id = TopicId::random_from(crate::io::random::uuid);
+        node.change(|image| add_topic(image, ("t", topic_id), 6, |partition| partition)).await;
         let shown = |replicas: metrics::Replicas| (replicas.partitions.len(), replicas.offline);
         assert_eq!(shown(replicas(&node.replicas, Timestamp(0))), (6, 0));
         node.dirs.fail(1);

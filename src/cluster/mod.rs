@@ -14,6 +14,8 @@ pub mod image;
 pub mod publish;
 pub mod records;
 pub mod source;
+#[cfg(any(test, feature = "fuzz"))]
+pub mod testing;
 
 pub use controller::Refusal;
 pub use controller::command;

@@ -2,14 +2,11 @@
 
 use super::Input;
 use super::codecs::block_memory;
-use dohle::base::BrokerId;
-use dohle::base::LeaderEpoch;
-use dohle::base::PartitionIndex;
 use dohle::base::TopicId;
 use dohle::broker::probe::Life;
 use dohle::cluster::Image;
 use dohle::cluster::records::PartitionRecord;
-use dohle::cluster::records::TopicRecord;
+use dohle::cluster::testing::add_topic;
 use dohle::config::ServerConfig;
 use dohle::groups;
 use dohle::groups::Settings;
@@ -31,31 +28,11 @@ static IMAGE: LazyLock<Arc<Image>> = LazyLock::new(|| {
     let mut image = Image::empty("fuzz");
     for (number, (name, count)) in (1..).zip(TOPICS) {
         let topic_id = TopicId(Uuid::from_u128(number));
-        image.apply(&TopicRecord { name: (*name).to_owned(), topic_id }.into()).expect("a new topic");
-        for index in 0..*count {
-            image.apply(&partition(topic_id, index).into()).expect("a new partition");
-        }
+        let placed = |partition| PartitionRecord { directories: vec![Uuid::from_u128(9)], ..partition };
+        add_topic(&mut image, (name, topic_id), *count, placed);
     }
     Arc::new(image)
 });
-
-fn partition(topic_id: TopicId, index: i32) -> PartitionRecord {
-    PartitionRecord {
-        partition_id: PartitionIndex(index),
-        topic_id,
-        replicas: vec![BrokerId(1)],
-        isr: vec![BrokerId(1)],
-        removing_replicas: Vec::new(),
-        adding_replicas: Vec::new(),
-        leader: BrokerId(1),
-        leader_epoch: LeaderEpoch(0),
-        partition_epoch: 0,
-        directories: vec![Uuid::from_u128(9)],
-        leader_recovery_state: 0,
-        eligible_leader_replicas: None,
-        last_known_elr: None,
-    }
-}
 
 fn settings() -> Arc<Settings> {
     static SETTINGS: LazyLock<Settings> = LazyLock::new(|| {

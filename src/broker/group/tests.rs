@@ -14,7 +14,7 @@ use crate::cluster::Image;
 use crate::cluster::records::Endpoint;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RegisterBrokerRecord;
-use crate::cluster::records::TopicRecord;
+use crate::cluster::testing;
 use crate::config::SecurityProtocol;
 use crate::coordinator::memory::Memory;
 use crate::groups::service::TOPIC;
@@ -67,25 +67,7 @@ fn topic_id(number: u128) -> TopicId {
 }
 
 fn add_topic(image: &mut Image, name: &str, id: TopicId, partitions: i32, leader: BrokerId) {
-    image.apply(&TopicRecord { name: name.to_owned(), topic_id: id }.into()).unwrap();
-    for index in 0..partitions {
-        let record = PartitionRecord {
-            partition_id: PartitionIndex(index),
-            topic_id: id,
-            replicas: vec![NODE],
-            isr: vec![NODE],
-            removing_replicas: Vec::new(),
-            adding_replicas: Vec::new(),
-            leader,
-            leader_epoch: LeaderEpoch(0),
-            partition_epoch: 0,
-            directories: Vec::new(),
-            leader_recovery_state: 0,
-            eligible_leader_replicas: None,
-            last_known_elr: None,
-        };
-        image.apply(&record.into()).unwrap();
-    }
+    testing::add_topic(image, (name, id), partitions, |partition| PartitionRecord { leader, ..partition });
 }
 
 /// A broker with topics `t` and `u`, and `__consumer_offsets` when `leader` is given.

@@ -6,11 +6,8 @@
 
 mod plants;
 
-use crate::base::BrokerId;
 use crate::base::ErrorCode;
-use crate::base::LeaderEpoch;
 use crate::base::Offset;
-use crate::base::PartitionIndex;
 use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::base::TopicId;
@@ -19,6 +16,7 @@ use crate::cluster::Image;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::records::TopicRecord;
+use crate::cluster::testing::partition;
 use crate::config::ServerConfig;
 use crate::coordinator::Machine;
 use crate::coordinator::Now;
@@ -61,21 +59,7 @@ fn id(number: u128) -> TopicId {
 }
 
 fn add_partition(image: &mut Image, topic: u128, index: i32) {
-    let record = PartitionRecord {
-        partition_id: PartitionIndex(index),
-        topic_id: id(topic),
-        replicas: vec![BrokerId(1)],
-        isr: vec![BrokerId(1)],
-        removing_replicas: Vec::new(),
-        adding_replicas: Vec::new(),
-        leader: BrokerId(1),
-        leader_epoch: LeaderEpoch(0),
-        partition_epoch: 0,
-        directories: vec![Uuid::nil()],
-        leader_recovery_state: 0,
-        eligible_leader_replicas: None,
-        last_known_elr: None,
-    };
+    let record = PartitionRecord { directories: vec![Uuid::nil()], ..partition(id(topic), index) };
     image.apply(&record.into()).unwrap();
 }
 

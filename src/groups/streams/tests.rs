@@ -9,17 +9,13 @@
 mod plants;
 
 use super::*;
-use crate::base::BrokerId;
 use crate::base::ErrorCode;
-use crate::base::LeaderEpoch;
-use crate::base::PartitionIndex;
 use crate::base::Timestamp;
 use crate::base::TopicId;
 use crate::base::seeds;
 use crate::cluster::Image;
-use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RemoveTopicRecord;
-use crate::cluster::records::TopicRecord;
+use crate::cluster::testing::add_topic;
 use crate::coordinator::Now;
 use command::Alive;
 use command::Refusal;
@@ -47,25 +43,7 @@ fn text(value: &str) -> Arc<str> {
 fn with_topic(image: &Image, name: &str, partitions: i32) -> Image {
     let id = TopicId::random_from(crate::io::random::uuid);
     let mut image = image.clone();
-    image.apply(&TopicRecord { name: name.to_owned(), topic_id: id }.into()).unwrap();
-    for index in 0..partitions {
-        let record = PartitionRecord {
-            partition_id: PartitionIndex(index),
-            topic_id: id,
-            replicas: vec![BrokerId(1)],
-            isr: vec![BrokerId(1)],
-            removing_replicas: Vec::new(),
-            adding_replicas: Vec::new(),
-            leader: BrokerId(1),
-            leader_epoch: LeaderEpoch(0),
-            partition_epoch: 0,
-            directories: Vec::new(),
-            leader_recovery_state: 0,
-            eligible_leader_replicas: None,
-            last_known_elr: None,
-        };
-        image.apply(&record.into()).unwrap();
-    }
+    add_topic(&mut image, (name, id), partitions, |partition| partition);
     image
 }
 

@@ -2,13 +2,11 @@
 
 use super::*;
 use crate::base::BrokerId;
-use crate::base::LeaderEpoch;
-use crate::base::PartitionIndex;
 use crate::cluster::Image;
 use crate::cluster::records::PartitionChangeRecord;
 use crate::cluster::records::PartitionRecord;
 use crate::cluster::records::RemoveTopicRecord;
-use crate::cluster::records::TopicRecord;
+use crate::cluster::testing::add_topic;
 use crate::groups::Running;
 use crate::groups::Service;
 use crate::groups::service::TOPIC;
@@ -72,32 +70,15 @@ fn id(number: u128) -> TopicId {
     TopicId(Uuid::from_u128(number))
 }
 
-fn add_topic(image: &mut Image, name: &str, number: u128, partitions: i32) {
-    image.apply(&TopicRecord { name: name.to_owned(), topic_id: id(number) }.into()).unwrap();
-    for index in 0..partitions {
-        let record = PartitionRecord {
-            partition_id: PartitionIndex(index),
-            topic_id: id(number),
-            replicas: vec![NODE],
-            isr: vec![NODE],
-            removing_replicas: Vec::new(),
-            adding_replicas: Vec::new(),
-            leader: NODE,
-            leader_epoch: LeaderEpoch(0),
-            partition_epoch: 0,
-            directories: vec![Uuid::nil()],
-            leader_recovery_state: 0,
-            eligible_leader_replicas: None,
-            last_known_elr: None,
-        };
-        image.apply(&record.into()).unwrap();
-    }
+fn add(image: &mut Image, name: &str, number: u128, partitions: i32) {
+    let placed = |partition| PartitionRecord { directories: vec![Uuid::nil()], ..partition };
+    add_topic(image, (name, id(number)), partitions, placed);
 }
 
 fn image() -> Image {
     let mut image = Image::empty("cluster");
-    add_topic(&mut image, TOPIC, 20, 3);
-    add_topic(&mut image, "t", 21, 1);
+    add(&mut image, TOPIC, 20, 3);
+    add(&mut image, "t", 21, 1);
     image
 }
 

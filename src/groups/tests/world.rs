@@ -1,11 +1,10 @@
 //! Short ways to ask consumer groups, and a cluster with topics.
 
 use super::*;
-use crate::base::PartitionIndex;
 use crate::cluster::Image;
 use crate::cluster::records::ConfigRecord;
 use crate::cluster::records::PartitionRecord;
-use crate::cluster::records::TopicRecord;
+use crate::cluster::testing::add_topic;
 use crate::groups::assign::Partitions;
 use crate::groups::consumer::command as own;
 use crate::groups::consumer::command::{Beaten, Described, Fault};
@@ -74,25 +73,8 @@ pub(super) fn with_topics(topics: &[(&str, i32)]) -> Trial {
 pub(super) fn image_of(before: &Image, topics: &[(&str, TopicId, i32)]) -> Image {
     let mut image = Image::empty("c");
     for (name, id, count) in topics {
-        image.apply(&TopicRecord { name: (*name).to_owned(), topic_id: *id }.into()).unwrap();
-        for index in 0..*count {
-            let record = PartitionRecord {
-                partition_id: PartitionIndex(index),
-                topic_id: *id,
-                replicas: Vec::new(),
-                isr: Vec::new(),
-                removing_replicas: Vec::new(),
-                adding_replicas: Vec::new(),
-                leader: crate::base::BrokerId(1),
-                leader_epoch: crate::base::LeaderEpoch(0),
-                partition_epoch: 0,
-                directories: Vec::new(),
-                leader_recovery_state: 0,
-                eligible_leader_replicas: None,
-                last_known_elr: None,
-            };
-            image.apply(&record.into()).unwrap();
-        }
+        let nowhere = |partition| PartitionRecord { replicas: Vec::new(), isr: Vec::new(), ..partition };
+        add_topic(&mut image, (name, *id), *count, nowhere);
     }
     image.offset = Offset(before.offset.0 + 1);
     image
