@@ -346,8 +346,10 @@ pub(super) async fn describe(
         .with_resource_type(kind)
         .with_resource_name(wire::text(name))
         .with_configuration_keys(keys);
-    let request =
-        DescribeConfigsRequest::default().with_resources(vec![resource]).with_include_synonyms(true);
+    let request = DescribeConfigsRequest::default()
+        .with_resources(vec![resource])
+        .with_include_synonyms(true)
+        .with_include_documentation(true);
     bench.ask(&request, 4).await.results.remove(0)
 }
 

@@ -2,12 +2,11 @@
 
 use super::Bench;
 use super::admin::create;
+use super::admin::describe;
 use crate::broker::wire;
 use crate::config::differences::Aspect;
 use crate::config::differences::DIFFERENCES;
-use kafka_protocol::messages::DescribeConfigsRequest;
 use kafka_protocol::messages::IncrementalAlterConfigsRequest;
-use kafka_protocol::messages::describe_configs_request::DescribeConfigsResource;
 use kafka_protocol::messages::describe_configs_response::DescribeConfigsResourceResult;
 use kafka_protocol::messages::incremental_alter_configs_request::AlterConfigsResource;
 use kafka_protocol::messages::incremental_alter_configs_request::AlterableConfig;
@@ -79,20 +78,6 @@ impl Judge {
     }
 }
 
-async fn describe(bench: &Bench, kind: i8, name: &str) -> Vec<DescribeConfigsResourceResult> {
-    let resource = DescribeConfigsResource::default()
-        .with_resource_type(kind)
-        .with_resource_name(wire::text(name))
-        .with_configuration_keys(None);
-    let request = DescribeConfigsRequest::default()
-        .with_resources(vec![resource])
-        .with_include_synonyms(true)
-        .with_include_documentation(true);
-    let result = bench.ask(&request, 4).await.results.remove(0);
-    assert_eq!(result.error_code, 0);
-    result.configs
-}
-
 /// What stands for the folder of the test.
 const FOLDER: &str = "FOLDER";
 
@@ -131,7 +116,9 @@ async fn every_setting_is_described_as_kafka_describes_it() {
     let mut judge = Judge::default();
     let folder = bench.folder();
     for ((kind, resource), kafkas) in kafkas {
-        let found = describe(&bench, kind, resource).await;
+        let found = describe(&bench, kind, resource, None).await;
+        assert_eq!(found.error_code, 0);
+        let found = found.configs;
         let ours: BTreeMap<&str, [String; 7]> =
             found.iter().map(|one| (one.name.as_str(), columns(one, &folder))).collect();
         for (name, kafka) in &kafkas {
