@@ -347,11 +347,12 @@ pub(crate) fn rebuild_producers(
     (place, segments): (&Place, &[Arc<Segment>]),
     range: Range,
 ) -> Result<Rebuilt, Error> {
-    let mut rebuilt = read_snapshot(directory, &place.path(), range.snapshot_max.min(range.to))?;
-    let from = match rebuilt.snapshot {
-        Some(offset) => offset.max(range.start),
-        None => range.start,
-    };
+    // Over a gap between a snapshot and the first batch that is there, it would tell of producers what was true once.
+    let first_base = segments.first().map_or(range.to, |first| first.base);
+    let usable = (first_base, range.snapshot_max.min(range.to));
+    let mut rebuilt = read_snapshot(directory, &place.path(), usable)?;
+    // From the snapshot on, also where the log's start has passed it.
+    let from = rebuilt.snapshot.unwrap_or(range.start);
     let first = segments.partition_point(|segment| segment.base <= from).saturating_sub(1);
     for segment in segments.iter().skip(first).take_while(|segment| segment.base < range.to) {
         replay(directory, segment, (from, range.to), &mut rebuilt)?;
@@ -359,13 +360,14 @@ pub(crate) fn rebuild_producers(
     Ok(rebuilt)
 }
 
-/// The newest snapshot not above `max` that is whole; broken ones are removed.
-fn read_snapshot(directory: &Directory, dir: &Path, max: Offset) -> Result<Rebuilt, Error> {
+/// The newest snapshot from `min` to `max` that is whole; broken ones are removed.
+fn read_snapshot(directory: &Directory, dir: &Path, (min, max): (Offset, Offset)) -> Result<Rebuilt, Error> {
     let entries = directory.disk.list(dir).map_err(|error| Error::io(dir, error))?;
     let mut offsets: Vec<Offset> = entries
         .iter()
         .filter_map(|entry| entry.name.to_str().and_then(FileName::parse))
-        .filter(|name| name.kind == Kind::Snapshot && name.state == Intermediate::None && name.base <= max)
+        .filter(|name| name.kind == Kind::Snapshot && name.state == Intermediate::None)
+        .filter(|name| (min..=max).contains(&name.base))
         .map(|name| name.base)
         .collect();
     offsets.sort();
@@ -410,7 +412,7 @@ fn replay(
         if header.base_offset >= to.0 {
             return Ok(());
         }
-        // The log's start may lie inside a batch.
+        // It may lie inside a batch when it is the log's start.
         if after(&header) <= from || header.producer_id < 0 {
             continue;
         }

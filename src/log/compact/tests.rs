@@ -717,6 +717,27 @@ fn a_producer_whose_last_batch_reaches_over_the_log_start_goes_on_after_a_crash(
     assert!(reached_over > 0);
 }
 
+/// The newest snapshot that a crash leaves knows the producer's first batch; the log's start has passed its second.
+#[test]
+fn a_producer_whose_last_batch_lies_below_the_log_start_goes_on_after_a_crash() {
+    for (seed, retains) in (0..40).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let mut world = World::new(seed);
+        for step in [Step::Idempotent { producer: 3 }, Step::Cut, Step::Idempotent { producer: 3 }] {
+            world.apply(&step);
+        }
+        world.log.roll_now().unwrap();
+        world.send(20);
+        world.log.delete_records(world.log.log_end_offset()).unwrap();
+        if retains {
+            world.dirs.retain_now().unwrap();
+        } else {
+            world.dirs.checkpoint_now();
+        }
+        world.apply(&Step::Cut);
+        world.apply(&Step::Idempotent { producer: 3 });
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Send { keys: u64 },
