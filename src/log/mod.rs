@@ -68,6 +68,7 @@ pub use error::Error;
 pub use error::ProducerError;
 pub use lookup::OffsetAtTime;
 pub use meta::DirectoryId;
+pub use producers::FirstBatch;
 pub use producers::Guard;
 pub use producers::Origin;
 pub use producers::ProducerEntry;
@@ -79,8 +80,6 @@ use wait::Progress;
 use crate::base::Instant;
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
-use crate::base::ProducerEpoch;
-use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::base::TopicId;
 use crate::base::TopicPartition;
@@ -404,21 +403,16 @@ impl Log {
         figures.unwrap_or_default()
     }
 
-    /// Begins to verify a producer's transaction before its first batch with this epoch and sequence is appended;
-    /// `None` when the transaction is open here. What the coordinator says is given with [`Proof::Verified`].
+    /// Begins to verify a producer's transaction before this batch of it is appended; `None` when the transaction is open
+    /// here. What the coordinator says is given with [`Proof::Verified`].
     ///
     /// # Errors
     /// When the log cannot be loaded.
-    pub fn verify(
-        &self,
-        id: ProducerId,
-        epoch: ProducerEpoch,
-        sequence: i32,
-    ) -> Result<Option<Guard>, Error> {
+    pub fn verify(&self, first: FirstBatch) -> Result<Option<Guard>, Error> {
         self.check_online()?;
         let now = self.directory.clock.wall();
         let mut core = self.core.lock();
-        Ok(self.warm(&mut core)?.producers.verify(id, epoch.0, sequence, now))
+        Ok(self.warm(&mut core)?.producers.verify(first, now))
     }
 
     /// The first offset of the oldest transaction that is open, or ended by a marker not yet below the high

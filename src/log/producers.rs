@@ -51,6 +51,20 @@ pub enum Proof {
     GrownEpoch,
 }
 
+/// A producer's batch before its transaction is open here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FirstBatch {
+    /// The producer.
+    pub id: ProducerId,
+    /// Its epoch.
+    pub epoch: ProducerEpoch,
+    /// The batch's first sequence.
+    pub sequence: i32,
+    /// Whether the partition joins the transaction by this write, as from version 2 of transactions on (KIP-890). Such a
+    /// producer has a new epoch for each transaction, and so begins at sequence 0.
+    pub joins: bool,
+}
+
 /// A verification under way (class `VerificationStateEntry`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Verification {
@@ -59,6 +73,8 @@ struct Verification {
     epoch: i16,
     /// Batches behind the first that waits must not overtake it.
     lowest_sequence: i32,
+    /// As the first that asked said of itself.
+    joins: bool,
 }
 
 /// The end of a transaction as a control batch says it (class `EndTransactionMarker`).
@@ -180,7 +196,7 @@ impl Producers {
         let Some(state) = self.states.get(&id) else {
             self.check_proof(id, header, proof)?;
             if origin == Origin::Client {
-                self.check_order(id, header)?;
+                self.check_order(id, header, None)?;
             }
             return Ok(Verdict::Fresh);
         };
@@ -193,7 +209,10 @@ impl Producers {
             self.check_proof(id, header, proof)?;
         }
         // A marker that is written again, because its answer was lost, finds no open transaction.
-        let must_have_grown = proof == Proof::GrownEpoch && state.transaction_start.is_some();
+        // An epoch that cannot grow any more ends what it began.
+        let must_have_grown = proof == Proof::GrownEpoch
+            && state.transaction_start.is_some()
+            && header.producer_epoch < i16::MAX;
         if header.producer_epoch < state.epoch || (must_have_grown && header.producer_epoch == state.epoch) {
             return Err(ProducerError::InvalidEpoch {
                 id,
@@ -212,7 +231,7 @@ impl Producers {
             return Ok(Verdict::Fresh);
         }
         if origin == Origin::Client {
-            self.check_order(id, header)?;
+            self.check_order(id, header, Some(state))?;
             check_sequence(id, state, header)?;
         }
         if state.transaction_start.is_some() && !header.is_transactional() && !header.is_control() {
@@ -223,13 +242,8 @@ impl Producers {
 
     /// Begins the verification of a producer's transaction, or goes on with it; `None` when its transaction is open
     /// here, so that nothing need be asked (`UnifiedLog.maybeStartTransactionVerification`).
-    pub(crate) fn verify(
-        &mut self,
-        id: ProducerId,
-        epoch: i16,
-        sequence: i32,
-        now: Timestamp,
-    ) -> Option<Guard> {
+    pub(crate) fn verify(&mut self, first: FirstBatch, now: Timestamp) -> Option<Guard> {
+        let FirstBatch { id, epoch: ProducerEpoch(epoch), sequence, joins } = first;
         if self.states.get(&id).is_some_and(|state| state.is_open(epoch)) {
             return None;
         }
@@ -238,6 +252,7 @@ impl Producers {
             since: now,
             epoch,
             lowest_sequence: sequence,
+            joins,
         });
         if epoch > verification.epoch {
             verification.epoch = epoch;
@@ -260,15 +275,25 @@ impl Producers {
         }
     }
 
-    /// No batch overtakes one of the same epoch that waits for its verification.
-    fn check_order(&self, id: ProducerId, header: &Header) -> Result<(), ProducerError> {
-        match self.verifications.get(&id) {
-            Some(waits) if header.base_sequence > waits.lowest_sequence => {
-                let (sequence, last) = (header.base_sequence, waits.lowest_sequence);
-                Err(ProducerError::OutOfOrderSequence { id, sequence, last })
-            }
-            _ => Ok(()),
+    /// No batch overtakes one of the same epoch that waits for its verification. Of a producer that joins its transactions
+    /// by writing and has no batch here, the first has sequence 0: else one before it is lost, or this one comes late
+    /// (`ProducerAppendInfo.checkSequence`).
+    fn check_order(
+        &self,
+        id: ProducerId,
+        header: &Header,
+        state: Option<&State>,
+    ) -> Result<(), ProducerError> {
+        let Some(waits) = self.verifications.get(&id) else { return Ok(()) };
+        let sequence = header.base_sequence;
+        let has_batches = state.is_some_and(|state| !state.batches.is_empty());
+        if waits.joins && sequence != 0 && !has_batches {
+            return Err(ProducerError::OutOfOrderSequence { id, sequence, last: NO_SEQUENCE });
         }
+        if sequence > waits.lowest_sequence {
+            return Err(ProducerError::OutOfOrderSequence { id, sequence, last: waits.lowest_sequence });
+        }
+        Ok(())
     }
 
     /// Takes an appended (or replayed) batch in. An aborted transaction that it ends is returned for the index.
@@ -587,27 +612,73 @@ mod tests {
             model.end += 1;
             Ok::<_, ProducerError>(verdict)
         };
+        let verify = |model: &mut Model, epoch, sequence| {
+            let first = FirstBatch { id, epoch: ProducerEpoch(epoch), sequence, joins: false };
+            model.producers.verify(first, Timestamp(1))
+        };
         let unverified = Err(ProducerError::Unverified { id });
         assert_eq!(begin(&mut model, 0, Proof::None), unverified);
-        let guard = model.producers.verify(id, 0, 0, Timestamp(1)).unwrap();
-        assert_eq!(model.producers.verify(id, 0, 5, Timestamp(1)), Some(guard), "the same verification");
+        let guard = verify(&mut model, 0, 0).unwrap();
+        assert_eq!(verify(&mut model, 0, 5), Some(guard), "the same verification");
         assert!(matches!(
             begin(&mut model, 5, Proof::Verified(guard)),
             Err(ProducerError::OutOfOrderSequence { last: 0, .. })
         ));
         assert_eq!(begin(&mut model, 0, Proof::Verified(guard)), Ok(Verdict::Fresh));
-        assert_eq!(model.producers.verify(id, 0, 1, Timestamp(1)), None, "the transaction is open");
+        assert_eq!(verify(&mut model, 0, 1), None, "the transaction is open");
         assert_eq!(begin(&mut model, 1, Proof::None), Ok(Verdict::Fresh));
         model.mark(false, 1).unwrap();
         assert_eq!(begin(&mut model, 2, Proof::Verified(guard)), unverified, "the guard is used up");
-        let late = model.producers.verify(id, 0, 2, Timestamp(1)).unwrap();
+        let late = verify(&mut model, 0, 2).unwrap();
         model.mark(false, 1).unwrap();
         assert_eq!(begin(&mut model, 2, Proof::Verified(late)), unverified, "a marker came between");
         assert_eq!(begin(&mut model, 2, Proof::Waived), Ok(Verdict::Fresh));
         let next_epoch = model.header(1, 0, 1, true);
         let check = |proof| model.producers.check(&next_epoch, None, (Origin::Client, proof));
         assert_eq!(check(Proof::None), unverified, "what is open is the transaction of another epoch");
-        assert!(model.producers.verify(id, 1, 0, Timestamp(1)).is_some());
+        assert!(verify(&mut model, 1, 0).is_some());
+    }
+
+    #[test]
+    fn who_joins_a_transaction_by_writing_begins_at_sequence_0() {
+        // With state of its own, without, and with state that a marker left without batches.
+        for (before, joins) in
+            [(None, true), (None, false), (Some(0), true), (Some(0), false), (Some(1), true)]
+        {
+            let mut model = Model::new();
+            let epoch = before.unwrap_or(0);
+            match before {
+                Some(0) => {
+                    model.append(0, 0, 5).unwrap();
+                }
+                Some(_) => {
+                    model.append(0, 0, 5).unwrap();
+                    let mut header = model.header(1, -1, 1, true);
+                    header.attributes = 0x30;
+                    let marker = Some(Marker { committed: true, coordinator_epoch: 0 });
+                    model.producers.apply(&header, Offset(5), marker);
+                }
+                None => {}
+            }
+            let begin = |model: &mut Model, sequence| {
+                let first = FirstBatch { id: ProducerId(7), epoch: ProducerEpoch(epoch), sequence, joins };
+                let guard = model.producers.verify(first, Timestamp(1)).unwrap();
+                let header = model.header(epoch, sequence, 1, true);
+                model.producers.check(&header, None, (Origin::Client, Proof::Verified(guard)))
+            };
+            let later = begin(&mut model, 5);
+            let is_taken = match before {
+                // What went before may be lost to retention: whoever does not join by writing goes on anywhere.
+                None => !joins,
+                Some(0) => true,
+                Some(_) => false,
+            };
+            assert_eq!(later.is_ok(), is_taken, "{before:?} {joins}: {later:?}");
+            if !is_taken {
+                assert!(matches!(later, Err(ProducerError::OutOfOrderSequence { sequence: 5, .. })));
+                assert_eq!(begin(&mut model, 0), Ok(Verdict::Fresh));
+            }
+        }
     }
 
     #[test]
@@ -616,16 +687,19 @@ mod tests {
         let header = model.header(3, 0, 1, true);
         model.append_header(header).unwrap();
         let marker = Some(Marker { committed: true, coordinator_epoch: 0 });
-        let mut end = |epoch| {
+        let end = |model: &mut Model, epoch| {
             let mut header = model.header(epoch, -1, 1, true);
             header.attributes = 0x30;
             model.producers.check(&header, marker, (Origin::Coordinator, Proof::GrownEpoch))?;
             model.producers.apply(&header, Offset(10), marker);
             Ok::<_, ProducerError>(())
         };
-        assert!(matches!(end(3), Err(ProducerError::InvalidEpoch { epoch: 3, current: 3, .. })));
-        assert_eq!(end(4), Ok(()));
-        assert_eq!(end(4), Ok(()), "written again");
-        assert!(end(3).is_err());
+        assert!(matches!(end(&mut model, 3), Err(ProducerError::InvalidEpoch { epoch: 3, current: 3, .. })));
+        assert_eq!(end(&mut model, 4), Ok(()));
+        assert_eq!(end(&mut model, 4), Ok(()), "written again");
+        assert!(end(&mut model, 3).is_err());
+        let last = model.header(i16::MAX, 0, 1, true);
+        model.append_header(last).unwrap();
+        assert_eq!(end(&mut model, i16::MAX), Ok(()), "no epoch follows");
     }
 }

@@ -3,8 +3,6 @@
 use crate::base::Instant;
 use crate::base::LeaderEpoch;
 use crate::base::Offset;
-use crate::base::ProducerEpoch;
-use crate::base::ProducerId;
 use crate::base::Timestamp;
 use crate::config::FlushAcks;
 use crate::log;
@@ -20,6 +18,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::log::FirstBatch;
 pub use crate::log::Guard;
 pub use crate::log::Origin;
 pub use crate::log::Proof;
@@ -221,14 +220,9 @@ impl Partition {
     ///
     /// # Errors
     /// NOT_LEADER_OR_FOLLOWER, storage errors.
-    pub fn verify(
-        &self,
-        id: ProducerId,
-        epoch: ProducerEpoch,
-        sequence: i32,
-    ) -> Result<Option<Guard>, Error> {
+    pub fn verify(&self, first: FirstBatch) -> Result<Option<Guard>, Error> {
         drop(self.lead(None)?);
-        Ok(self.log.verify(id, epoch, sequence)?)
+        Ok(self.log.verify(first)?)
     }
 
     /// Whether a write with acks=all must be on stable storage here before it counts (`log.flush.acks`).

@@ -5,6 +5,7 @@
 
 use crate::base::ErrorCode;
 use crate::broker::Broker;
+use crate::replica::FirstBatch;
 use crate::replica::Guard;
 use crate::replica::Partition;
 use crate::replica::Proof;
@@ -36,8 +37,8 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// Begins once more: a marker that was written meanwhile has ended what was begun before.
-    fn renewed(&self, producer: Producer) -> Option<Asked> {
-        let guard = self.partition.verify(producer.id, producer.epoch, self.sequence).ok()??;
+    fn renewed(&self, asker: &Asker) -> Option<Asked> {
+        let guard = self.partition.verify(asker.first_batch(self.sequence)).ok()??;
         Some(Asked { partition: Arc::clone(&self.partition), sequence: self.sequence, guard })
     }
 }
@@ -53,6 +54,18 @@ pub(crate) struct Asker {
     pub(crate) ability: Ability,
 }
 
+impl Asker {
+    /// The first batch of its transaction in a partition.
+    fn first_batch(&self, sequence: i32) -> FirstBatch {
+        FirstBatch {
+            id: self.producer.id,
+            epoch: self.producer.epoch,
+            sequence,
+            joins: self.ability == Ability::JoinsByWriting,
+        }
+    }
+}
+
 /// Begins the question for a partition; `Err` with what speaks for the write when there is nothing to ask: the
 /// transaction is open here, or the cluster does without the question. That this node does not lead the partition
 /// shows when it is written.
@@ -65,7 +78,7 @@ pub(crate) fn begin(
     if asker.ability != Ability::JoinsByWriting && !is_wanted(broker) {
         return Err(Proof::Waived);
     }
-    match partition.verify(asker.producer.id, asker.producer.epoch, sequence) {
+    match partition.verify(asker.first_batch(sequence)) {
         Ok(Some(guard)) => Ok(Asked { partition, sequence, guard }),
         Ok(None) | Err(_) => Err(Proof::None),
     }
@@ -132,13 +145,13 @@ async fn join(
         let mut is_first = true;
         let ask = || {
             if !std::mem::take(&mut is_first) {
-                renew(&mut asked, asker.producer);
+                renew(&mut asked, asker);
             }
             broker.transactions.add(add.clone())
         };
         let outcome = broker.transactions.patiently(&asker.id, ask).await;
         attempts -= 1;
-        if outcome.is_err() || attempts == 0 || !renew(&mut asked, asker.producer) {
+        if outcome.is_err() || attempts == 0 || !renew(&mut asked, asker) {
             let proof =
                 |one: &Option<Asked>| one.as_ref().map_or(Proof::None, |one| Proof::Verified(one.guard));
             return asked.iter().map(|one| outcome.map_err(known).map(|()| proof(one))).collect();
@@ -147,10 +160,10 @@ async fn join(
 }
 
 /// Begins the verifications again that are over; whether there was one.
-fn renew(asked: &mut [Option<Asked>], producer: Producer) -> bool {
+fn renew(asked: &mut [Option<Asked>], asker: &Asker) -> bool {
     let mut any = false;
     for one in asked {
-        let renewed = one.as_ref().and_then(|one| one.renewed(producer));
+        let renewed = one.as_ref().and_then(|one| one.renewed(asker));
         any |= renewed.as_ref().map(|one| one.guard) != one.as_ref().map(|one| one.guard);
         *one = renewed;
     }
