@@ -11,6 +11,10 @@ use crate::record::check;
 use crate::replica;
 use std::fmt;
 
+/// Kafka's words for INVALID_REQUEST where it has no others (`Errors`).
+pub(crate) const MALFORMED: &str = "This most likely occurs because of a request being malformed by the client library \
+    or the message was sent to an incompatible broker. See the broker logs for more details.";
+
 /// A refusal in Kafka's terms: the code, and words where an answer has a place for them.
 ///
 /// A handler that returns one instead of an answer closes the connection, as Apache Kafka does with a request that it

@@ -29,6 +29,8 @@ pub struct ReadResult {
     pub slices: Vec<FileSlice>,
     /// Bytes in all of them.
     pub bytes: u64,
+    /// There is a batch, but it alone is larger than what was asked for.
+    pub too_large: bool,
 }
 
 /// A batch found in a segment.
@@ -101,7 +103,10 @@ impl Log {
             match self.explain(read, from)? {
                 Part::Beyond => {}
                 Part::Limit => return Ok(result),
-                Part::Full => break,
+                Part::Full => {
+                    result.too_large = result.bytes == 0;
+                    break;
+                }
                 Part::Slice { slice, to_the_end } => {
                     result.bytes += slice.length;
                     result.slices.push(slice);

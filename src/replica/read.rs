@@ -60,7 +60,8 @@ pub struct ReadAnswer {
     pub log_end_offset: Offset,
     /// The reader's log goes another way: no records, but where to truncate to.
     pub diverging: Option<OffsetAndEpoch>,
-    /// The transactions aborted in what was read; `None` for readers that take everything.
+    /// The transactions aborted in what was read; `None` for readers that take everything, and where the first batch is
+    /// larger than what the reader takes (`ReplicaManager.readFromLog`).
     pub aborted: Option<Vec<AbortedTransaction>>,
 }
 
@@ -95,17 +96,16 @@ impl Partition {
         }
         drop(leader);
         let limit = visible_end(&answer, request.reader);
-        if request.from < limit {
-            let found = self.log.read(request.from, limit, request.max_bytes, request.at_least_one)?;
-            if request.reader == Reader::Committed {
-                answer.aborted = Some(self.aborted_within(request.from, limit, &found)?);
-            }
-            answer.slices = found.slices;
-            answer.bytes = found.bytes;
+        let found = if request.from < limit {
+            self.log.read(request.from, limit, request.max_bytes, request.at_least_one)?
+        } else {
+            ReadResult::default()
+        };
+        if request.reader == Reader::Committed && !found.too_large {
+            answer.aborted = Some(self.aborted_within(request.from, limit, &found)?);
         }
-        if request.reader == Reader::Committed && answer.aborted.is_none() {
-            answer.aborted = Some(Vec::new());
-        }
+        answer.slices = found.slices;
+        answer.bytes = found.bytes;
         Ok(answer)
     }
 

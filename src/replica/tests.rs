@@ -611,5 +611,12 @@ async fn a_committed_reader_stops_at_open_transactions_and_learns_of_aborted_one
     };
     assert_eq!(aborted(1 << 20), [(1, 0), (2, 2)]);
     assert_eq!(aborted(100), [(1, 0)], "what was not read is not named");
+    let left = |max_bytes| {
+        let request = ReadRequest { max_bytes, at_least_one: false, ..read_from(0, Reader::Committed) };
+        let answer = partition.read(&request).unwrap();
+        (answer.bytes, answer.aborted.map(|aborted| aborted.len()))
+    };
+    assert_eq!(left(0), (0, Some(0)), "nothing was to be read");
+    assert_eq!(left(100), (0, None), "no batch is that small");
     assert!(partition.read(&read_from(0, Reader::Consumer)).unwrap().aborted.is_none());
 }

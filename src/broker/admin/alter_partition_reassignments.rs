@@ -40,10 +40,10 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let command = Reassignments { reassignments, allow_factor_change };
     let mut response = AlterPartitionReassignmentsResponse::default().with_error_message(None);
     if request.topics.is_empty() {
-        // Kafka answers this one unasked (`QuorumController.alterPartitionReassignments`).
+        // Kafka answers this one without a look at it, as if nobody had said anything
+        // (`QuorumController.alterPartitionReassignments`).
         response.error_message = wire::some_text(Some(""));
-    }
-    if context.version() >= WITH_FACTOR_CHANGE {
+    } else if context.version() >= WITH_FACTOR_CHANGE {
         response.allow_replication_factor_change = allow_factor_change;
     }
     match change(broker, request.timeout_ms, broker.controller.reassign(command)).await {

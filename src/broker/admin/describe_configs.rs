@@ -7,12 +7,14 @@ use crate::broker::Context;
 use crate::broker::Refused;
 use crate::broker::admin::loggers;
 use crate::broker::crowd;
+use crate::broker::errors::MALFORMED;
 use crate::broker::wire;
 use crate::cluster::Image;
 use crate::cluster::ResourceType;
 use crate::cluster::controller::topic_names;
 use crate::cluster::effective;
 use crate::cluster::effective::ConfigEntry;
+use crate::cluster::effective::ConfigSource;
 use crate::protocol::Response;
 use crate::protocol::codec;
 use bytes::Bytes;
@@ -28,10 +30,6 @@ use kafka_protocol::protocol::StrBytes;
 const WITH_TYPES: i16 = 3;
 /// What is said of resources that find no room in the answer.
 const TOO_LARGE: &str = "The answer is too large, ask for fewer resources at a time";
-
-/// Kafka's words for INVALID_REQUEST where it has no others (`Errors`).
-const MALFORMED: &str = "This most likely occurs because of a request being malformed by the client library or the \
-    message was sent to an incompatible broker. See the broker logs for more details.";
 
 /// Answers a DescribeConfigs request.
 pub(crate) fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
@@ -152,6 +150,10 @@ impl Shape {
             .with_config_source(entry.source.code())
             .with_is_sensitive(entry.sensitive)
             .with_documentation(None);
+        if entry.source == ConfigSource::BrokerLogger {
+            // Kafka tells nothing of loggers, asked or not (`ConfigHelper.describeConfigs`).
+            result.documentation = Some(StrBytes::new());
+        }
         if self.synonyms {
             let synonym = |synonym: &effective::ConfigSynonym| {
                 DescribeConfigsSynonym::default()
@@ -163,7 +165,7 @@ impl Shape {
         }
         if self.types {
             result.config_type = entry.definition.map_or(0, |definition| definition.kind.code());
-            if self.documentation {
+            if self.documentation && entry.definition.is_some() {
                 result.documentation = wire::some_text(entry.definition.map(|definition| definition.doc));
             }
         }

@@ -25,6 +25,8 @@ const WITH_ERROR: i16 = 1;
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: ElectLeadersRequest = codec::decode(&context.header, body)?;
     let outcome = match request.election_type {
+        // Kafka does not look at the kind where there is nothing to elect (`QuorumController.electLeaders`).
+        _ if request.topic_partitions.as_ref().is_some_and(Vec::is_empty) => Ok(Vec::new()),
         0 => elect(broker, &request, Election::Preferred).await,
         1 => elect(broker, &request, Election::Unclean).await,
         unknown => {

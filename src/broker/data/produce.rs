@@ -87,8 +87,11 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
     repeats::keep_last(&mut request.topics);
     let version = context.version();
     let refusal = refuse_all(&request);
-    let (proofs, questions) =
-        if refusal.is_none() { proofs::begin(broker, &request, version) } else { (Proofs::default(), None) };
+    let (proofs, questions) = match refusal {
+        // Transactions are asked for before Kafka looks at `acks` (`ReplicaManager.handleProduceAppend`).
+        None | Some(ErrorCode::InvalidRequiredAcks) => proofs::begin(broker, &request, version),
+        Some(_) => (Proofs::default(), None),
+    };
     let room = has_room(broker, &request, version);
     if room && questions.is_none() {
         return first_stage(broker, context, (request, proofs), (began, size, refusal));
@@ -161,10 +164,12 @@ fn append_all(
             let Some(partition) = topic.partitions.get_mut(place) else { continue };
             let (index, records) = (PartitionIndex(partition.index), partition.records.take());
             let outcome = match (refusal, proofs.take((number, place))) {
+                (None | Some(ErrorCode::InvalidRequiredAcks), Err(refused)) => {
+                    Err(Refusal { told: true, ..refused.into() })
+                }
                 (Some(code), _) => {
                     Err(refusal::of_all(broker, context, (&topic, index), records.as_ref(), code))
                 }
-                (None, Err(refused)) => Err(Refusal { told: true, ..refused.into() }),
                 (None, Ok(proof)) => {
                     append(broker, context, (&topic, index), (records.unwrap_or_default(), proof), acks)
                 }
@@ -196,9 +201,10 @@ fn refuse_all(request: &Request) -> Option<ErrorCode> {
     Acks::from_number(request.acks).is_none().then_some(ErrorCode::InvalidRequiredAcks)
 }
 
-/// The header of a partition's batch.
+/// The header of a partition's batch; `None` where the bytes end before the batch does, which is none then.
 pub(super) fn header(partition: &produce::Partition) -> Option<Header> {
-    Header::parse(partition.records.as_deref()?)
+    let records = partition.records.as_deref()?;
+    Header::parse(records).filter(|header| header.total_size() <= records.len())
 }
 
 /// The partition that the request names.

@@ -19,6 +19,9 @@ use kafka_protocol::protocol::StrBytes;
 /// The first version whose clients know zstd (KIP-110).
 const ZSTD_FROM: i16 = 7;
 
+/// So many faults of records are told with the words of a refusal; all are in a list of their own.
+const FAULTS_TOLD: usize = 3;
+
 /// Why a partition's records were refused.
 pub(super) struct Refusal {
     pub(super) refused: Refused,
@@ -91,6 +94,7 @@ pub(super) fn of_records(error: &replica::Error, partition: &Partition) -> Refus
     }
     if let replica::Error::Batch(batch @ check::Error::Rejected(_)) = error {
         refusal.told = true;
+        refusal.refused.message = Some(rejection(batch));
         let fault = |fault: &crate::record::check::RecordFault| RecordError {
             batch_index: fault.index,
             message: Some(StrBytes::from_string(fault.fault.to_string())),
@@ -98,6 +102,22 @@ pub(super) fn of_records(error: &replica::Error, partition: &Partition) -> Refus
         refusal.record_errors = batch.faults().iter().map(fault).collect();
     }
     refusal
+}
+
+/// What Kafka says of records that break their topic's rules (`LogValidator.processRecordErrors`).
+fn rejection(error: &check::Error) -> String {
+    if error.is_timestamp() {
+        return "One or more records have been rejected due to invalid timestamp".to_owned();
+    }
+    let faults = error.faults();
+    let first = faults.iter().take(FAULTS_TOLD);
+    let first = first.map(|one| format!("RecordError(batchIndex={}, message='{}')", one.index, one.fault));
+    format!(
+        "One or more records have been rejected due to {} record errors in total, and only showing the first three \
+         errors at most: [{}]",
+        faults.len(),
+        first.collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn has_seen_log(error: &replica::Error) -> bool {

@@ -6,6 +6,7 @@ use crate::base::ErrorCode;
 use crate::broker::Broker;
 use crate::broker::context::Context;
 use crate::broker::crowd;
+use crate::broker::errors::MALFORMED;
 use crate::broker::errors::Refused;
 use crate::broker::group::wire;
 use crate::io::task;
@@ -79,11 +80,11 @@ async fn find(broker: &Broker, context: &Context, key_type: i8, key: &str) -> Fo
         GROUP => node(broker, context, broker.groups.find(&broker.controller, key).await?),
         TRANSACTION => node(broker, context, broker.transactions.find(&broker.controller, key).await?),
         SHARE if context.version() >= SHARE_FROM => {
-            let key = Key::parse(key).ok_or_else(|| Refused::new(ErrorCode::InvalidRequest, ""))?;
+            let key = Key::parse(key).ok_or(ErrorCode::InvalidRequest)?;
             node(broker, context, broker.share.states().find(&key).await?)
         }
-        // Types that nobody knows, or not yet in this version.
-        _ => Err(ErrorCode::InvalidRequest.into()),
+        SHARE => Err(ErrorCode::InvalidRequest.into()),
+        _ => Err(Refused::new(ErrorCode::InvalidRequest, MALFORMED)),
     }
 }
 
@@ -122,7 +123,9 @@ fn coordinator(key: StrBytes, found: Found) -> Coordinator {
             .with_port(i32::from(node.port)),
         Err(refused) => coordinator
             .with_error_code(refused.code.code())
-            .with_error_message(Some(message(&refused)))
+            // A refusal has no words of its own where several keys are asked for
+            // (`KafkaApis.handleFindCoordinatorRequestV4AndAbove`).
+            .with_error_message(Some(wire(refused.message.as_deref().unwrap_or_default())))
             .with_node_id(WireBrokerId(BrokerId::NONE.0))
             .with_port(-1),
     }
@@ -131,8 +134,7 @@ fn coordinator(key: StrBytes, found: Found) -> Coordinator {
 fn message(refused: &Refused) -> StrBytes {
     let own = match refused.code {
         ErrorCode::CoordinatorNotAvailable => "The coordinator is not available.",
-        // Kafka's own words are none.
-        ErrorCode::InvalidRequest => "",
+        ErrorCode::InvalidRequest => MALFORMED,
         other => other.name(),
     };
     wire(refused.message.as_deref().unwrap_or(own))

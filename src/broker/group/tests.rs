@@ -488,6 +488,33 @@ async fn the_coordinator_is_told_by_the_address_of_the_connections_listener() {
 }
 
 #[tokio::test]
+async fn refusals_of_one_key_have_words_and_those_of_several_only_where_nobody_knows_the_kind() {
+    let (here, no_topic) = (broker(Some(NODE)), broker(None));
+    let malformed = "This most likely occurs because of a request being malformed";
+    for version in 1..=6 {
+        let words = async |broker, key_type: i8| {
+            let key = if version >= 4 { "" } else { "g" };
+            let keys = if version >= 4 { vec![text("g")] } else { Vec::new() };
+            let request = FindCoordinatorRequest::default().with_key(text(key));
+            let request = request.with_key_type(key_type).with_coordinator_keys(keys);
+            let answer: FindCoordinatorResponse =
+                ask(broker, versions::FIND_COORDINATOR, version, &request).await;
+            let several = answer.coordinators.first().map(|one| one.error_message.clone());
+            several.unwrap_or(answer.error_message).unwrap().to_string()
+        };
+        assert!(words(&here, 9).await.starts_with(malformed), "version {version}");
+        // A key of share groups has three parts, and not every version asks for one.
+        let (share, missing) = (words(&here, 2).await, words(&no_topic, 0).await);
+        if version < 4 {
+            assert!(share.starts_with(malformed), "version {version}");
+            assert_eq!(missing, "The coordinator is not available.");
+        } else {
+            assert_eq!((share.as_str(), missing.as_str()), ("", ""), "version {version}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_broker_that_does_not_coordinate_says_so() {
     let broker = broker(Some(BrokerId(2)));
     assert_eq!(join(&broker, 9, "", None).await.error_code, 16);

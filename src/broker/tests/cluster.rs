@@ -60,6 +60,9 @@ async fn elections_of_leaders_that_lead_already_are_not_needed() {
     let results = &answer.replica_election_results[0].partition_result;
     let codes: Vec<i16> = results.iter().map(|result| result.error_code).collect();
     assert_eq!(codes, [ErrorCode::InvalidRequest.code(); 2], "each partition is refused with the whole");
+    let nothing =
+        ElectLeadersRequest::default().with_election_type(-1).with_topic_partitions(Some(Vec::new()));
+    assert_eq!(bench.ask(&nothing, 2).await.error_code, 0, "there is nothing to elect in any way");
 }
 
 #[tokio::test]
@@ -77,8 +80,11 @@ async fn a_partition_can_only_be_where_it_is() {
         let codes: Vec<i16> = answer.responses[0].partitions.iter().map(|one| one.error_code).collect();
         assert_eq!(codes, [0, 39, 85], "version {version}");
         assert_eq!(answer.error_message, None);
-        let nothing = bench.ask(&AlterPartitionReassignmentsRequest::default(), version).await;
+        let mut request = AlterPartitionReassignmentsRequest::default();
+        request.allow_replication_factor_change = version == 0;
+        let nothing = bench.ask(&request, version).await;
         assert_eq!(nothing.error_message.as_deref(), Some(""), "as Kafka words it");
+        assert!(nothing.allow_replication_factor_change, "and what was asked is not looked at");
     }
 }
 

@@ -389,9 +389,32 @@ async fn a_record_without_key_is_named_and_harms_no_other_partition() {
     assert_eq!(bad.error_code, ErrorCode::InvalidRecord.code());
     assert_eq!(bad.record_errors.iter().map(|error| error.batch_index).collect::<Vec<_>>(), [2]);
     assert!(bad.record_errors[0].batch_index_error_message.as_ref().unwrap().contains("key"));
+    let words = bad.error_message.as_ref().unwrap();
+    assert!(
+        words.starts_with("One or more records have been rejected due to 1 record errors in total"),
+        "{words}"
+    );
+    assert!(words.contains("[RecordError(batchIndex=2, message='"), "{words}");
     assert_eq!((good.error_code, good.base_offset), (0, 0));
     let partition = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
     assert_eq!(partition.log_end_offset().0, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_out_of_their_topics_time_are_all_named() {
+    let bench = Bench::new(&[("log.message.timestamp.after.max.ms", "1000")]).await;
+    create(&bench, "t", 1).await;
+    let later = Timestamp(bench.broker.clock.wall().0 + 5 * 60 * 1000);
+    let mut late = BatchBuilder::new(Codec::Gzip, later);
+    for value in ["hello", "there", "beautiful"] {
+        late.push(None, Some(value.as_bytes()), &[], later);
+    }
+    let answer = send(&bench, 9, "t", late.build().bytes().clone()).await;
+    assert_eq!(answer.error_code, ErrorCode::InvalidTimestamp.code());
+    assert_eq!(answer.record_errors.iter().map(|error| error.batch_index).collect::<Vec<_>>(), [0, 1, 2]);
+    assert!(answer.record_errors.iter().all(|error| error.batch_index_error_message.is_some()));
+    let words = "One or more records have been rejected due to invalid timestamp";
+    assert_eq!(answer.error_message.as_deref(), Some(words));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -470,12 +493,21 @@ async fn idempotent_producers_get_ids_and_transactions_need_their_coordinator() 
     let mut request = produce(&bench, 9, "t", 0, filled(open(), &["a"]));
     let without_id = ErrorCode::TransactionalIdAuthorizationFailed.code();
     assert_eq!(produced(&bench, &request, 9).await.error_code, without_id);
+    // What ends before its batch does is none, and so of no transaction.
+    let mut long = filled(open(), &["a"]).to_vec();
+    long[11] += 5;
+    let torn = produce(&bench, 9, "t", 0, long.into());
+    assert_eq!(produced(&bench, &torn, 9).await.error_code, ErrorCode::InvalidRecord.code());
     request.transactional_id = id("tx");
     // Nobody vouches for the transaction, and the producer is to send again.
     for version in [9, 11, 12] {
         let code = produced(&bench, &request, version).await.error_code;
         assert_eq!(code, ErrorCode::NotEnoughReplicas.code(), "{version}");
     }
+    request.acks = -2;
+    let code = produced(&bench, &request, 12).await.error_code;
+    assert_eq!(code, ErrorCode::NotEnoughReplicas.code(), "acks are looked at later");
+    request.acks = -1;
     let two = PartitionProduceData::default().with_index(1).with_records(Some(filled(
         builder(Codec::None).producer(ProducerId(99), ProducerEpoch(0), 0).transactional(),
         &["a"],

@@ -25,7 +25,11 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let markers = write_txn_markers::decode(&context.header, body)?;
     let mut outcomes = Vec::with_capacity(markers.len());
     for marker in &markers {
-        outcomes.push(write(broker, marker).await);
+        let outcome = write(broker, marker).await;
+        // Kafka answers for partitions, and names what they belong to: without one nothing is named.
+        if !outcome.topics.is_empty() {
+            outcomes.push(outcome);
+        }
     }
     Ok(write_txn_markers::encode(&context.header, &outcomes)?)
 }
@@ -51,7 +55,9 @@ async fn write(broker: &Broker, marker: &Marker) -> Outcome {
             };
             partitions.push((*index, written.err().unwrap_or(ErrorCode::None)));
         }
-        topics.push((topic.clone(), partitions));
+        if !partitions.is_empty() {
+            topics.push((topic.clone(), partitions));
+        }
     }
     Outcome { producer_id: marker.producer_id, topics }
 }
