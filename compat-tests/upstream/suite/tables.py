@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
+# A time of today in milliseconds, as some tests have it in their names.
+TIME = re.compile(r"\b1[7-9]\d{11}\b")
 # Why the harness skips the second form of a test that is declared for two layouts of one cluster, and what is not run.
 NO_RESULT = ("same test as the other type", "counts for nothing")
 KAFKA = HERE / "kafka-4.3.1.tsv"
@@ -135,13 +137,15 @@ def not_run(cls):
 
 
 def report(path):
-    """What the Java side wrote about one class; a name that comes twice gets a number."""
+    """What the Java side wrote about one class; a name that comes twice gets a number, and one that has the time of its run in it
+    another word for that."""
     found, seen = [], {}
     if not path.exists():
         return found
     for cls, method, name, result, seconds, reason, _shape in rows(path):
         if reason in NO_RESULT:
             continue
+        name = TIME.sub("now", name)
         seen[method, name] = seen.get((method, name), 0) + 1
         number = seen[method, name]
         found.append(Result(cls, method, name if number == 1 else f"{name} #{number}", result, reason, float(seconds)))
