@@ -152,7 +152,9 @@ def describe_offsets(w, version):
 
 def alter_offsets(w, version):
     rng = w.rng
-    return {"GroupId": w.group(), "Topics": named_topics(w, "TopicName", lambda topic: {"Partitions": once("PartitionIndex", some(rng, lambda: {
+    # It makes the group: a name that no other walk has, as Kafka remembers for minutes who else asked for one.
+    group = one_of(rng, (f"w{w.number}-g", 14), (f"w{w.number}-other", 0.6), ("", 0.4))
+    return {"GroupId": group, "Topics": named_topics(w, "TopicName", lambda topic: {"Partitions": once("PartitionIndex", some(rng, lambda: {
         "PartitionIndex": w.partition(topic), "StartOffset": one_of(rng, (0, 4), (1, 3), (3, 2), (99, 1), (-1, 0.6), (-2, 0.3))}))})}
 
 

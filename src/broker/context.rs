@@ -70,7 +70,9 @@ impl Connection {
         if tied.as_ref().is_none_or(|(known, _)| *known != instance) {
             let before = tied.replace((instance, tie()));
             drop(tied);
-            drop(before);
+            if let Some((_, before)) = before {
+                before.replaced();
+            }
         }
     }
 

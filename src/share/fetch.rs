@@ -19,6 +19,8 @@ use crate::share::scan;
 use crate::share::service::Shared;
 use crate::share::sessions::Member;
 use crate::share::sessions::Place;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a member wants.
@@ -40,8 +42,8 @@ pub struct Fetch {
     pub batch_size: i64,
     /// Never more than `max_records` (KIP-1206).
     pub exact: bool,
-    /// Partitions without records are told, too: the session begins.
-    pub tells_all: bool,
+    /// Partitions that are told also without records: the session begins with them.
+    pub news: BTreeSet<Place>,
 }
 
 /// Records of one partition.
@@ -68,21 +70,50 @@ struct Look {
 }
 
 impl Service {
-    /// Fetches. Waits until there is something to deliver or the deadline is over; nothing runs meanwhile.
+    /// Fetches. Waits until there is something to deliver or the deadline is over; nothing runs meanwhile. A
+    /// share-partition that is not loaded yet is not waited for when there is enough without it.
     pub async fn fetch(&self, fetch: &Fetch) -> Outcomes {
         if fetch.max_records <= 0 || fetch.max_bytes == 0 {
             return Vec::new();
         }
         let mut outcomes = Vec::new();
-        let mut lives = Vec::with_capacity(fetch.places.len());
-        for place in &fetch.places {
+        // By where they are served; those that are not loaded yet, too.
+        let mut lives: BTreeMap<usize, Arc<Live>> = BTreeMap::new();
+        let mut missing = Vec::new();
+        for (at, place) in fetch.places.iter().enumerate() {
             let group = Arc::clone(&fetch.member.group);
             let key = Key { group, topic: place.0, partition: place.1 };
-            match Shared::load(self, &key).await {
-                Ok(live) => lives.push(live),
-                Err(failure) => outcomes.push((*place, Err(failure))),
+            match self.shared.loaded(&key) {
+                Some(live) => drop(lives.insert(at, live)),
+                None => missing.push((at, key)),
             }
         }
+        let mut missing = missing.into_iter();
+        let mut promising = lives.values().filter(|live| promises(fetch, live)).count();
+        // A look goes through all of them: not after each one that is loaded.
+        let mut enough_for_a_look = 1;
+        while let Some((at, key)) = missing.next() {
+            if promising >= enough_for_a_look {
+                let there: Vec<Arc<Live>> = lives.values().cloned().collect();
+                let look = self.look(fetch, &there, false);
+                if look.enough {
+                    let left = missing.map(|(_, key)| key);
+                    Shared::load_later(self, std::iter::once(key).chain(left).collect());
+                    outcomes.extend(look.outcomes);
+                    return outcomes;
+                }
+                enough_for_a_look = promising.saturating_mul(2);
+            }
+            let place = (key.topic, key.partition);
+            match Shared::load(self, &key).await {
+                Ok(live) => {
+                    promising = promising.saturating_add(usize::from(promises(fetch, &live)));
+                    lives.insert(at, live);
+                }
+                Err(failure) => outcomes.push((place, Err(failure))),
+            }
+        }
+        let lives: Vec<Arc<Live>> = lives.into_values().collect();
         if lives.is_empty() {
             return outcomes;
         }
@@ -249,15 +280,20 @@ impl Look {
 
     /// When this is the answer, tells also those of which there is nothing to tell, if the fetch wants that.
     fn tell_empty<'a>(&mut self, fetch: &Fetch, last: bool, lives: impl Iterator<Item = &'a Arc<Live>>) {
-        if !fetch.tells_all || !(last || self.enough) {
+        if fetch.news.is_empty() || !(last || self.enough) {
             return;
         }
-        for place in lives.map(|live| place_of(live)) {
+        for place in lives.map(|live| place_of(live)).filter(|place| fetch.news.contains(place)) {
             if !self.outcomes.iter().any(|(told, _)| *told == place) {
                 self.outcomes.push((place, Ok(Fetched::default())));
             }
         }
     }
+}
+
+/// Whether an answer may be worth it for this one.
+fn promises(fetch: &Fetch, live: &Live) -> bool {
+    fetch.min_bytes == 0 || live.with(|memory| memory.next_offset()) < live.log.high_watermark().0
 }
 
 fn place_of(live: &Live) -> Place {

@@ -10,6 +10,7 @@ mod failure;
 mod fetch;
 mod jobs;
 mod key;
+mod lineup;
 mod live;
 pub mod partition;
 mod presence;

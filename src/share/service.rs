@@ -332,7 +332,31 @@ impl Shared {
         }
     }
 
-    fn loaded(&self, key: &Key) -> Option<Arc<Live>> {
+    /// Has share-partitions read that nobody waits for, unless somebody reads them already.
+    pub(super) fn load_later(service: &Service, mut keys: Vec<Key>) {
+        let mut slots = service.shared.slots.lock();
+        keys.retain(|key| {
+            let is_new = !slots.contains_key(key);
+            if is_new {
+                slots.insert(key.clone(), Arc::default());
+            }
+            is_new
+        });
+        drop(slots);
+        if keys.is_empty() {
+            return;
+        }
+        let owner = service.clone();
+        service.in_background(async move {
+            for key in keys {
+                if let Err(failure) = Shared::load(&owner, &key).await {
+                    tracing::debug!(%key, code = %failure.code, "share-partition is not loaded");
+                }
+            }
+        });
+    }
+
+    pub(super) fn loaded(&self, key: &Key) -> Option<Arc<Live>> {
         self.slots.lock().get(key)?.get().cloned()
     }
 

@@ -4,6 +4,8 @@ use crate::base::ErrorCode;
 use crate::base::PartitionIndex;
 use crate::base::TopicId;
 use crate::share::Failure;
+use crate::share::fetch::Outcomes;
+use crate::share::lineup::Lineup;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -30,11 +32,20 @@ pub struct Member {
 /// A partition of a topic.
 pub type Place = (TopicId, PartitionIndex);
 
+/// What a step of a session is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// The partitions that the session has now, in the order in which they are served; none in the last step.
+    pub places: Vec<Place>,
+    /// Those of them of which the answer has a word also when there are no records.
+    pub news: BTreeSet<Place>,
+}
+
 #[derive(Debug)]
 struct Session {
     /// The step that comes next.
     epoch: i32,
-    partitions: BTreeSet<Place>,
+    partitions: Lineup,
     /// The connection it was opened on.
     connection: u64,
 }
@@ -80,8 +91,7 @@ impl Sessions {
         Sessions { max, open: Mutex::default() }
     }
 
-    /// Takes a step of a session by a fetch: opens it, goes on with it, or takes its last. Gives the partitions that it
-    /// has now; none in the last step.
+    /// Takes a step of a session by a fetch: opens it, goes on with it, or takes its last.
     ///
     /// # Errors
     /// SHARE_SESSION_NOT_FOUND, INVALID_SHARE_SESSION_EPOCH, SHARE_SESSION_LIMIT_REACHED; INVALID_REQUEST for
@@ -93,10 +103,10 @@ impl Sessions {
         (named, forgotten): (&[Place], &[Place]),
         acknowledges: bool,
         connection: u64,
-    ) -> Result<Vec<Place>, Failure> {
+    ) -> Result<Step, Failure> {
         let mut open = self.open.lock();
         match epoch {
-            FINAL_EPOCH if open.sessions.contains_key(member) => Ok(Vec::new()),
+            FINAL_EPOCH if open.sessions.contains_key(member) => Ok(Step::default()),
             FINAL_EPOCH => Err(ErrorCode::ShareSessionNotFound.into()),
             INITIAL_EPOCH if acknowledges => Err(ErrorCode::InvalidRequest.into()),
             INITIAL_EPOCH => {
@@ -104,15 +114,17 @@ impl Sessions {
                 if open.sessions.len() >= self.max {
                     return Err(ErrorCode::ShareSessionLimitReached.into());
                 }
-                let partitions: BTreeSet<Place> = named.iter().copied().collect();
+                let mut partitions = Lineup::default();
+                partitions.add(named, false);
                 if !open.has_room(0, partitions.len()) {
                     return Err(ErrorCode::ShareSessionLimitReached.into());
                 }
                 open.partitions = open.partitions.saturating_add(partitions.len());
-                let places = partitions.iter().copied().collect();
+                let places = partitions.places();
+                let news = places.iter().copied().collect();
                 *open.groups.entry(Arc::clone(&member.group)).or_default() += 1;
                 open.sessions.insert(member.clone(), Session { epoch: 1, partitions, connection });
-                Ok(places)
+                Ok(Step { places, news })
             }
             _ => {
                 let before = open.sessions.get(member).map_or(0, |session| session.partitions.len());
@@ -121,14 +133,23 @@ impl Sessions {
                     return Err(ErrorCode::ShareSessionLimitReached.into());
                 }
                 let session = step(&mut open, member, epoch)?;
-                session.partitions.extend(named);
-                for place in forgotten {
-                    session.partitions.remove(place);
-                }
-                let places: Vec<Place> = session.partitions.iter().copied().collect();
+                session.partitions.add(named, true);
+                session.partitions.remove(forgotten);
+                let (places, news) = (session.partitions.places(), session.partitions.news());
                 open.partitions = open.partitions.saturating_sub(before).saturating_add(places.len());
-                Ok(places)
+                Ok(Step { places, news })
             }
+        }
+    }
+
+    /// Remembers what a step that did not open the session was answered, unless the session has gone on meanwhile.
+    pub fn answered(&self, member: &Member, epoch: i32, outcomes: &Outcomes) {
+        if epoch == INITIAL_EPOCH || epoch == FINAL_EPOCH {
+            return;
+        }
+        let mut open = self.open.lock();
+        if let Some(session) = open.sessions.get_mut(member).filter(|session| session.epoch == next(epoch)) {
+            session.partitions.answered(outcomes);
         }
     }
 
@@ -151,7 +172,7 @@ impl Sessions {
     /// Ends a session; gives its partitions.
     pub(crate) fn close(&self, member: &Member) -> Option<Vec<Place>> {
         let session = self.open.lock().remove(member)?;
-        Some(session.partitions.into_iter().collect())
+        Some(session.partitions.places())
     }
 
     /// As [`Sessions::close`], when the session is still this connection's.
@@ -160,7 +181,7 @@ impl Sessions {
         let session = open.sessions.get(member).filter(|session| session.connection == connection);
         session?;
         let session = open.remove(member)?;
-        Some(session.partitions.into_iter().collect())
+        Some(session.partitions.places())
     }
 
     /// Whether the session is there, and this connection's.
@@ -181,14 +202,19 @@ fn step<'a>(open: &'a mut Open, member: &Member, epoch: i32) -> Result<&'a mut S
     if session.epoch != epoch {
         return Err(ErrorCode::InvalidShareSessionEpoch.into());
     }
-    // After the largest comes 1, as 0 would open a session (`ShareRequestMetadata.nextEpoch`).
-    session.epoch = session.epoch.checked_add(1).unwrap_or(1);
+    session.epoch = next(session.epoch);
     Ok(session)
+}
+
+/// After the largest comes 1, as 0 would open a session (`ShareRequestMetadata.nextEpoch`).
+fn next(epoch: i32) -> i32 {
+    epoch.checked_add(1).unwrap_or(1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::share::Fetched;
 
     fn member(id: &str) -> Member {
         Member { group: Arc::from("g"), id: Arc::from(id) }
@@ -202,19 +228,25 @@ mod tests {
     fn a_session_goes_step_by_step() {
         let sessions = Sessions::new(2);
         let (a, none) = (member("a"), (&[][..], &[][..]));
-        let code = |result: Result<Vec<Place>, Failure>| result.unwrap_err().code;
+        let code = |result: Result<Step, Failure>| result.unwrap_err().code;
         assert_eq!(code(sessions.fetch(&a, 1, none, false, 1)), ErrorCode::ShareSessionNotFound);
         assert_eq!(code(sessions.fetch(&a, 0, none, true, 1)), ErrorCode::InvalidRequest);
         let opened = sessions.fetch(&a, 0, (&[place(1), place(0)], &[]), false, 1).unwrap();
-        assert_eq!(opened, [place(0), place(1)]);
+        assert_eq!(opened.places, [place(1), place(0)]);
+        assert_eq!(opened.news.len(), 2);
         assert_eq!(code(sessions.fetch(&a, 2, none, false, 1)), ErrorCode::InvalidShareSessionEpoch);
         let changed = sessions.fetch(&a, 1, (&[place(2)], &[place(0)]), true, 1).unwrap();
-        assert_eq!(changed, [place(1), place(2)]);
+        assert_eq!((changed.places, changed.news), (vec![place(1), place(2)], BTreeSet::from([place(2)])));
+        let records = Fetched { bytes: 1, ..Fetched::default() };
+        sessions.answered(&a, 0, &vec![(place(2), Ok(Fetched::default()))]);
+        sessions.answered(&a, 1, &vec![(place(1), Ok(records))]);
         assert_eq!(sessions.acknowledge(&a, 2), Ok(()));
         assert_eq!(sessions.acknowledge(&a, 2).unwrap_err().code, ErrorCode::InvalidShareSessionEpoch);
         assert_eq!(sessions.acknowledge(&a, 0).unwrap_err().code, ErrorCode::InvalidShareSessionEpoch);
-        assert_eq!(sessions.fetch(&a, -1, none, true, 1), Ok(Vec::new()));
-        assert_eq!(sessions.close(&a), Some(vec![place(1), place(2)]));
+        let further = sessions.fetch(&a, 3, none, false, 1).unwrap();
+        assert_eq!((further.places, further.news), (vec![place(2), place(1)], BTreeSet::from([place(2)])));
+        assert_eq!(sessions.fetch(&a, -1, none, true, 1), Ok(Step::default()));
+        assert_eq!(sessions.close(&a), Some(vec![place(2), place(1)]));
         assert_eq!(sessions.acknowledge(&a, -1).unwrap_err().code, ErrorCode::ShareSessionNotFound);
     }
 
@@ -225,16 +257,16 @@ mod tests {
         let many = |from: usize, count: usize| -> Vec<Place> {
             (from..from + count).map(|index| place(i32::try_from(index).unwrap())).collect()
         };
-        let code = |result: Result<Vec<Place>, Failure>| result.unwrap_err().code;
+        let code = |result: Result<Step, Failure>| result.unwrap_err().code;
         let half = PARTITIONS_MAX / 2;
         sessions.fetch(&a, 0, (&many(0, half), &[]), false, 1).unwrap();
         sessions.fetch(&b, 0, (&many(0, half - 1), &[]), false, 1).unwrap();
-        assert_eq!(sessions.fetch(&a, 1, (&many(half, 1), &[]), false, 1).unwrap().len(), half + 1);
+        assert_eq!(sessions.fetch(&a, 1, (&many(half, 1), &[]), false, 1).unwrap().places.len(), half + 1);
         let limit = ErrorCode::ShareSessionLimitReached;
         assert_eq!(code(sessions.fetch(&b, 1, (&many(half, 1), &[]), false, 1)), limit);
         assert_eq!(code(sessions.fetch(&member("c"), 0, (&many(0, 1), &[]), false, 1)), limit);
         // What was refused took no step, and what goes makes room.
-        assert_eq!(sessions.fetch(&b, 1, (&[], &many(0, 10)), false, 1).unwrap().len(), half - 11);
+        assert_eq!(sessions.fetch(&b, 1, (&[], &many(0, 10)), false, 1).unwrap().places.len(), half - 11);
         sessions.fetch(&b, 2, (&many(half, 10), &[]), false, 1).unwrap();
         sessions.close(&a).unwrap();
         sessions.fetch(&member("c"), 0, (&many(0, half), &[]), false, 1).unwrap();

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 /// The group, unless the request is empty in some way: such a one gets an empty answer (`ShareCoordinatorService`).
 fn group_of(group: &StrBytes, mut counts: impl Iterator<Item = usize>) -> Option<Arc<str>> {
-    let empty = group.trim().is_empty() || counts.any(|count| count == 0);
+    let empty = group.is_empty() || counts.any(|count| count == 0);
     (!empty).then(|| Arc::from(group.as_str()))
 }
 
@@ -65,9 +65,9 @@ pub(crate) async fn initialize(
 ) -> Result<Response, Refused> {
     let request: InitializeShareGroupStateRequest = codec::decode(&context.header, body)?;
     let mut results = Vec::with_capacity(request.topics.len());
-    let counts = request.topics.iter().map(|topic| topic.partitions.len());
-    if let Some(group) = group_of(&request.group_id, counts) {
-        for topic in request.topics {
+    // Here a topic without partitions is passed over, and the others count.
+    if let Some(group) = group_of(&request.group_id, std::iter::empty()) {
+        for topic in request.topics.into_iter().filter(|topic| !topic.partitions.is_empty()) {
             let mut partitions = Vec::with_capacity(topic.partitions.len());
             for one in topic.partitions {
                 let key = key(&group, topic_id(topic.topic_id), one.partition);

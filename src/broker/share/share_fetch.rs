@@ -33,6 +33,7 @@ use crate::share::sessions::FINAL_EPOCH;
 use crate::share::sessions::INITIAL_EPOCH;
 use crate::share::sessions::Member;
 use crate::share::sessions::Place;
+use crate::share::sessions::Step;
 use bytes::Bytes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -85,7 +86,7 @@ async fn fetch(
     check(broker, &request)?;
     let acknowledges = request.topics.iter().flat_map(|topic| &topic.partitions);
     let acknowledges = acknowledges.clone().any(|partition| !partition.acknowledgements.is_empty());
-    let places = match begin(broker, context, &request, &member, acknowledges) {
+    let step = match begin(broker, context, &request, &member, acknowledges) {
         Err(failure) if failure.code == ErrorCode::ShareSessionLimitReached => {
             // Who has no session waits as if there were no records, so that it does not ask all the time.
             broker.clock.sleep(wait_of(&request)).await;
@@ -93,7 +94,7 @@ async fn fetch(
         }
         begun => begun?,
     };
-    let wanted = wanted(broker, &request, (member.clone(), places), began);
+    let wanted = wanted(broker, &request, (member.clone(), step), began);
     let form = Form { version: context.version(), is_renew: request.is_renew };
     let acknowledging = async {
         match acknowledges {
@@ -109,6 +110,7 @@ async fn fetch(
     };
     // What is acknowledged is so before anything is fetched; only the writing of both goes on side by side.
     let (acknowledged, fetched) = tokio::join!(biased; acknowledging, fetching);
+    broker.share.sessions().answered(&member, request.session_epoch, &fetched);
     if request.session_epoch == FINAL_EPOCH {
         broker.share.close(&member);
     }
@@ -142,14 +144,15 @@ fn check(broker: &Broker, request: &Request) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Takes the session's step; gives its partitions in the order in which they are served.
+/// Takes the session's step; gives its partitions in the order in which they are served: first those that are not there,
+/// which nobody has to wait for.
 fn begin(
     broker: &Arc<Broker>,
     context: &Context,
     request: &Request,
     member: &Member,
     acknowledges: bool,
-) -> Result<Vec<Place>, Failure> {
+) -> Result<Step, Failure> {
     let place = |topic: TopicId, index: i32| (topic, PartitionIndex(index));
     let named: Vec<Place> = request
         .topics
@@ -164,38 +167,39 @@ fn begin(
     let presence = context.connection.presence(&broker.share);
     let sessions = broker.share.sessions();
     let epoch = request.session_epoch;
-    let mut places = sessions.fetch(member, epoch, (&named, &dropped), acknowledges, presence.id())?;
+    let mut step = sessions.fetch(member, epoch, (&named, &dropped), acknowledges, presence.id())?;
     if epoch == INITIAL_EPOCH {
         presence.opened(member.clone());
     }
+    let image = broker.publisher.current();
+    let is_there =
+        |place: &Place| image.topic_by_id(place.0).is_some_and(|topic| topic.partition(place.1).is_some());
+    let (mut there, mut places): (Vec<Place>, Vec<Place>) = step.places.into_iter().partition(is_there);
     // Another partition is the first each time (`PartitionRotateStrategy`).
-    if let Some(turn) = usize::try_from(epoch).ok().and_then(|epoch| epoch.checked_rem(places.len())) {
-        places.rotate_left(turn);
+    if let Some(turn) = usize::try_from(epoch).ok().and_then(|epoch| epoch.checked_rem(there.len())) {
+        there.rotate_left(turn);
     }
-    Ok(places)
+    places.append(&mut there);
+    step.places = places;
+    Ok(step)
 }
 
 fn wait_of(request: &Request) -> Duration {
     Duration::from_millis(u64::try_from(request.max_wait_ms).unwrap_or(0))
 }
 
-fn wanted(
-    broker: &Broker,
-    request: &Request,
-    (member, places): (Member, Vec<Place>),
-    began: Instant,
-) -> Fetch {
+fn wanted(broker: &Broker, request: &Request, (member, step): (Member, Step), began: Instant) -> Fetch {
     let max_bytes = request.max_bytes.min(broker.config.network.fetch_max_bytes).max(0);
     Fetch {
         member,
-        places,
+        places: step.places,
         deadline: began.plus(wait_of(request)),
         min_bytes: u64::try_from(request.min_bytes.min(max_bytes)).unwrap_or(0),
         max_bytes: usize::try_from(max_bytes).unwrap_or(0),
         max_records: i64::from(request.max_records),
         batch_size: i64::from(request.batch_size),
         exact: request.acquire_mode == RECORD_LIMIT,
-        tells_all: request.session_epoch == INITIAL_EPOCH,
+        news: step.news,
     }
 }
 

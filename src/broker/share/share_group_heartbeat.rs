@@ -72,13 +72,14 @@ async fn heartbeat(
 /// The request as the group takes it.
 ///
 /// # Errors
-/// INVALID_REQUEST for a member id that cannot be.
+/// INVALID_REQUEST, without words as in Kafka (`ShareGroupHeartbeatRequest.getErrorResponse`), for a member id that
+/// cannot be.
 pub(in crate::broker) fn command(
     context: &Context,
     request: &ShareGroupHeartbeatRequest,
 ) -> Result<Heartbeat, Fault> {
-    if !request.member_id.is_empty() && !is_member_id(&request.member_id) {
-        return Err(Fault::new(ErrorCode::InvalidRequest, "Invalid member id in the request."));
+    if !is_member_id(&request.member_id) {
+        return Err(Fault::new(ErrorCode::InvalidRequest, ""));
     }
     let topics = request.subscribed_topic_names.as_ref();
     Ok(Heartbeat {

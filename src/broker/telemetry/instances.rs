@@ -89,11 +89,23 @@ pub(super) struct Push {
 pub(in crate::broker) struct Tie {
     telemetry: Telemetry,
     instance: Uuid,
+    /// Another client is the connection's.
+    is_replaced: bool,
+}
+
+impl Tie {
+    /// Another client takes the connection. The figures of this one go; what it was told still counts for it.
+    pub(in crate::broker) fn replaced(mut self) {
+        self.is_replaced = true;
+    }
 }
 
 impl Drop for Tie {
     fn drop(&mut self) {
-        self.telemetry.forget(self.instance);
+        match self.is_replaced {
+            true => self.telemetry.shared.metrics.forget(&shown(self.instance)),
+            false => self.telemetry.forget(self.instance),
+        }
     }
 }
 
@@ -133,6 +145,9 @@ impl Telemetry {
 
     /// Which figures are wanted of a client.
     ///
+    /// One that was misled is told at once; the time of its next push is as before
+    /// (`ClientMetricsInstance.maybeUpdateGetRequestTimestamp`).
+    ///
     /// # Errors
     /// THROTTLING_QUOTA_EXCEEDED for one that asks again too early.
     pub(super) fn get(
@@ -146,10 +161,11 @@ impl Telemetry {
         let known = self.instance(&mut state, image, context, (instance, now));
         let interval = interval(&known.wanted);
         let last = known.last_get.max(known.last_push);
-        if last.is_some_and(|last| now.since(last) < interval) && !known.misled {
+        if last.is_none_or(|last| now.since(last) >= interval) {
+            known.last_get = Some(now);
+        } else if !known.misled {
             return Err(ErrorCode::ThrottlingQuotaExceeded);
         }
-        known.last_get = Some(now);
         known.misled = false;
         Ok(Told { subscription_id: known.subscription_id, wanted: known.wanted.clone() })
     }
@@ -212,7 +228,7 @@ impl Telemetry {
 
     /// Lets the client be forgotten when this connection ends.
     pub(super) fn tie(&self, context: &Context, instance: Uuid) {
-        context.connection.tie(instance, || Tie { telemetry: self.clone(), instance });
+        context.connection.tie(instance, || Tie { telemetry: self.clone(), instance, is_replaced: false });
     }
 
     fn forget(&self, instance: Uuid) {
@@ -233,9 +249,11 @@ impl State {
         if self.image.as_ref().is_some_and(|known| known.same_configs(image)) {
             return;
         }
-        self.subscriptions = Subscriptions::of(image);
         self.image = Some(Arc::clone(image));
-        self.version += 1;
+        if !self.subscriptions.are_of(image) {
+            self.subscriptions = Subscriptions::of(image);
+            self.version += 1;
+        }
     }
 
     /// Forgets those that have not come for long, now and then; and one when there is no room for another.

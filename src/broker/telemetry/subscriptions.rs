@@ -18,6 +18,8 @@ const ALL: &str = "*";
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     all: Vec<Subscription>,
+    /// What they were made from, by name.
+    settings: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 #[derive(Debug)]
@@ -41,7 +43,10 @@ impl Subscriptions {
     /// Those of an image. A pattern that does not work here matches nobody: it was checked when it was set, so it comes
     /// from a folder of Apache Kafka's.
     pub(super) fn of(image: &Image) -> Subscriptions {
-        let all = image.configs().of(ResourceType::ClientMetrics).filter_map(|(_, settings)| {
+        let resources = image.configs().of(ResourceType::ClientMetrics);
+        let made_from: BTreeMap<String, BTreeMap<String, String>> =
+            resources.map(|(name, settings)| (name.to_owned(), settings.clone())).collect();
+        let all = made_from.values().filter_map(|settings| {
             let list = |key: &str| -> Vec<String> {
                 let entries = settings.get(key).map(String::as_str).unwrap_or_default().split(',');
                 entries.map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
@@ -55,7 +60,14 @@ impl Subscriptions {
             let interval_ms = interval.unwrap_or(INTERVAL_MS);
             Some(Subscription { metrics: list("metrics"), interval_ms, patterns })
         });
-        Subscriptions { all: all.collect() }
+        let all = all.collect();
+        Subscriptions { all, settings: made_from }
+    }
+
+    /// Whether these are those of this image, too.
+    pub(super) fn are_of(&self, image: &Image) -> bool {
+        let resources = image.configs().of(ResourceType::ClientMetrics);
+        resources.eq(self.settings.iter().map(|(name, settings)| (name.as_str(), settings)))
     }
 
     /// What is wanted of a client: all that any subscription that matches it wants, at the shortest interval.

@@ -99,18 +99,21 @@ async fn what_kafka_refuses_is_refused() {
     };
     let good = || push("a", 1, true);
     assert_eq!(code(pushed(Uuid::nil(), 0, Codec::None, good())).await, ErrorCode::InvalidRequest);
-    let mut told = get(&bench, Uuid::nil()).await;
-    let id = told.client_instance_id;
-    assert_eq!(
-        code(pushed(id, told.subscription_id + 1, Codec::None, good())).await,
-        ErrorCode::UnknownSubscriptionId
-    );
-    told = get(&bench, id).await;
+    let told = get(&bench, Uuid::nil()).await;
+    let (id, subscription) = (told.client_instance_id, told.subscription_id);
+    let unknown = pushed(id, subscription + 1, Codec::None, good());
+    assert_eq!(code(unknown).await, ErrorCode::UnknownSubscriptionId);
+    let told = get(&bench, id).await;
     assert_eq!(told.error_code, 0, "whoever is told that it errs may ask again at once");
-    let subscription = told.subscription_id;
+    // But it pushes when its next push is due, whatever is in it.
+    let again = pushed(id, subscription + 1, Codec::None, good());
+    assert_eq!(code(again).await, ErrorCode::ThrottlingQuotaExceeded);
+    let told = get(&bench, Uuid::nil()).await;
+    let (id, subscription) = (told.client_instance_id, told.subscription_id);
     let unknown = pushed(id, subscription, Codec::None, good()).with_compression_type(9);
     assert_eq!(code(unknown).await, ErrorCode::UnsupportedCompressionType);
-    get(&bench, id).await;
+    let told = get(&bench, Uuid::nil()).await;
+    let (id, subscription) = (told.client_instance_id, told.subscription_id);
     assert_eq!(
         code(pushed(id, subscription, Codec::None, vec![0; 1001])).await,
         ErrorCode::TelemetryTooLarge
@@ -119,4 +122,34 @@ async fn what_kafka_refuses_is_refused() {
     let last = pushed(id, subscription, Codec::Gzip, good()).with_terminating(true);
     assert_eq!(code(last).await, ErrorCode::InvalidRecord, "it is not gzip");
     assert_eq!(code(pushed(id, subscription, Codec::None, good())).await, ErrorCode::InvalidRequest);
+}
+
+#[tokio::test]
+async fn what_a_client_was_told_counts_until_its_subscription_changes() {
+    let bench = Bench::new(&[]).await;
+    subscribe(&bench, "a", &[("metrics", "*"), ("interval.ms", "3600000")]).await;
+    let code = async |request: PushTelemetryRequest| {
+        ErrorCode::from_code(bench.ask(&request, 0).await.error_code).unwrap()
+    };
+    let first = get(&bench, Uuid::nil()).await;
+    let good = |told: &GetTelemetrySubscriptionsResponse| {
+        pushed(told.client_instance_id, told.subscription_id, Codec::None, push("a", 1, true))
+    };
+    assert_eq!(code(good(&first)).await, ErrorCode::None);
+    // Another client on the same connection, and settings of other things, change nothing for the first.
+    let second = get(&bench, Uuid::nil()).await;
+    assert_eq!(code(good(&second)).await, ErrorCode::None);
+    let setting = AlterableConfig::default()
+        .with_name(StrBytes::from_static_str("share.auto.offset.reset"))
+        .with_value(Some(StrBytes::from_static_str("earliest")));
+    let resource = AlterConfigsResource::default()
+        .with_resource_type(32)
+        .with_resource_name(StrBytes::from_static_str("g"))
+        .with_configs(vec![setting]);
+    let request = IncrementalAlterConfigsRequest::default().with_resources(vec![resource]);
+    assert_eq!(bench.ask(&request, 1).await.responses[0].error_code, 0);
+    assert_eq!(code(good(&first)).await, ErrorCode::ThrottlingQuotaExceeded);
+    assert_eq!(code(good(&second)).await, ErrorCode::ThrottlingQuotaExceeded);
+    subscribe(&bench, "a", &[("interval.ms", "1800000")]).await;
+    assert_ne!(code(good(&first)).await, ErrorCode::ThrottlingQuotaExceeded);
 }

@@ -10,6 +10,7 @@ mod log_dirs;
 mod meta;
 mod quotas;
 mod share;
+mod share_answers;
 mod transactions;
 
 use super::AnswerMemory;

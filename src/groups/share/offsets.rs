@@ -150,6 +150,10 @@ impl Turn<'_> {
             let topic = self.world.image.topic(name);
             let id = topic.map_or(TopicId::ZERO, |topic| topic.id);
             let count = topic.map_or(0, |topic| i32::try_from(topic.partitions.len()).unwrap_or(i32::MAX));
+            if topic.is_some() {
+                // Kafka knows of the topic from now on, and with it of the group, whatever becomes of the partitions.
+                join(&mut begun, id, name, &BTreeSet::new());
+            }
             let mut codes = Vec::with_capacity(partitions.len());
             for (partition, start) in partitions {
                 if !(0..count).contains(partition) {

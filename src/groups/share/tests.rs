@@ -365,6 +365,24 @@ fn offsets_change_only_when_nobody_reads() {
 }
 
 #[test]
+fn an_alteration_makes_the_group_also_when_no_partition_of_its_topics_is_there() {
+    let mut trial = Trial::new(&[2]);
+    trial.alter("z", 0, 7).unwrap();
+    assert!(trial.group().is_none());
+    for partition in [-5, 2] {
+        let altered = trial.alter("a", partition, 7).unwrap();
+        assert_eq!(altered.topics[0].partitions, [(partition, ErrorCode::UnknownTopicOrPartition)]);
+        assert_eq!(altered.initialize, []);
+        assert!(trial.group().is_some());
+    }
+    trial.crash();
+    assert!(trial.group().is_some());
+    // The topic counts as known, so its partitions are read from their beginning.
+    trial.beat("m", 0, Some(&["a"])).unwrap();
+    assert_eq!(trial.asked.iter().map(|one| one.start).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
 fn a_group_goes_with_all_that_it_had() {
     let mut trial = Trial::new(&[2]);
     trial.beat("m", 0, Some(&["a"])).unwrap();

@@ -39,8 +39,8 @@ impl World {
         let connection = self.clients[client].connection;
         let step = self.sessions.fetch(&member(client), epoch, (&named, &[]), false, connection);
         self.clients[client].session = match &step {
-            Ok(places) => {
-                assert_eq!(places, &[place]);
+            Ok(step) => {
+                assert_eq!(step.places, [place]);
                 Some(epoch + 1)
             }
             Err(failure) => {
