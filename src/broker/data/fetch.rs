@@ -87,12 +87,14 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
             return Reply::Now(fetch_answer::refused(&context, code));
         }
     };
-    if !wanted.is_empty() && !matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED) {
+    let limits = limits(broker, &context, &request, began);
+    let (wanted, fetch, urgent) = targets(broker, &request, wanted, limits);
+    // Kafka looks at the level only where it knows one of the partitions.
+    let reads = urgent || !fetch.targets.is_empty();
+    if reads && !matches!(request.isolation_level, READ_UNCOMMITTED | READ_COMMITTED) {
         broker.measure(versions::FETCH, began);
         return Reply::Now(fetch_answer::failed(&context, &request));
     }
-    let limits = limits(broker, &context, &request, began);
-    let (wanted, fetch, urgent) = targets(broker, &request, wanted, limits);
     let consumer = request.replica_id < 0;
     let work = InWork { context, session, began, wanted, fetch, consumer };
     match work.fetch.read() {

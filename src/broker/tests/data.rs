@@ -363,6 +363,10 @@ async fn an_isolation_level_that_nobody_knows_reads_nothing() {
     assert_eq!((response.error_code, partition.error_code, partition.high_watermark), (unknown, unknown, -1));
     let response = bench.ask(&fetch(&bench, 16, "t", &[(0, 0)]).with_isolation_level(-1), 16).await;
     assert_eq!((response.error_code, response.responses.len()), (unknown, 0));
+    let response = bench.ask(&fetch(&bench, 12, "t", &[(7, 0)]).with_isolation_level(2), 12).await;
+    let code = response.responses[0].partitions[0].error_code;
+    let absent = ErrorCode::UnknownTopicOrPartition.code();
+    assert_eq!((response.error_code, code), (0, absent), "nothing is to be read at any level");
     let partition = ListOffsetsPartition::default().with_partition_index(0).with_timestamp(-1);
     let topic = ListOffsetsTopic::default().with_name(name("t")).with_partitions(vec![partition]);
     let request = ListOffsetsRequest::default()
