@@ -16,6 +16,8 @@ use bytes::Bytes;
 
 /// No batch of an internal topic that Kafka or this broker writes is larger than this when decompressed.
 const DECOMPRESSED_MAX: usize = 256 << 20;
+/// So many bytes of a key name its group in a log line.
+const KEY_SHOWN: usize = 200;
 
 /// Reads everything up to the end of the log, and tells the offset behind what was read: the next append's place, so
 /// appends that an earlier leadership (or this one, before it failed) left under way are waited for. Records that mean nothing
@@ -84,11 +86,13 @@ fn replay_batch<M: Machine>(machine: &mut M, header: &Header, batch: &Bytes, fro
             continue;
         }
         let place = Place { offset: record.offset, producer };
-        match M::decode(&Entry { key, value: record.value }) {
+        let entry = Entry { key, value: record.value };
+        match M::decode(&entry) {
             Ok(Some(fact)) => machine.apply(place, &fact),
             Ok(None) => tracing::debug!(offset = %record.offset, "record of another kind is passed over"),
             Err(error) => {
-                tracing::warn!(offset = %record.offset, error, "record is unreadable and passed over")
+                let key = entry.key.slice(..entry.key.len().min(KEY_SHOWN));
+                tracing::warn!(offset = %record.offset, ?key, error, "record is unreadable and passed over");
             }
         }
     }

@@ -108,10 +108,10 @@ pub(super) const KEYS: &[Definition] = &[
         "Receive buffer of a connection. -1 leaves it to the system, which adapts it to the connection, \
          and so does 102400: Kafka's default counts as not set.",
     ),
-    Definition::new(Kind::Int, "socket.request.max.bytes", Some("104857600"))
-        .at_least(1)
-        .used()
-        .doc("Largest request; a connection that announces more is closed."),
+    Definition::new(Kind::Int, "socket.request.max.bytes", Some("104857600")).at_least(1).used().doc(
+        "Largest request; a connection that announces more is closed. So is one whose request would take \
+             more memory than 4 times its bytes and 1 MiB, as one of nothing but empty names does.",
+    ),
     Definition::new(Kind::Int, "socket.send.buffer.bytes", Some("102400")).used().doc(
         "Send buffer of a connection. -1 leaves it to the system, which adapts it to the connection, \
          and so does 102400: Kafka's default counts as not set.",
