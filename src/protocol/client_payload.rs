@@ -5,6 +5,7 @@
 use crate::protocol::error::Error;
 use crate::protocol::guard;
 use crate::protocol::wire::Reader;
+use crate::protocol::wire::mended;
 use bytes::Bytes;
 use kafka_protocol::protocol::StrBytes;
 
@@ -80,6 +81,9 @@ pub fn assignment(payload: Bytes) -> Result<Assignment, Error> {
 /// Bytes that the decoded form may still take; as for requests, see [`guard`].
 struct Budget(usize);
 
+/// What a copy of a string takes beside its text.
+const COPY_EXTRA: usize = 64;
+
 impl Budget {
     fn of(payload: &Bytes) -> Budget {
         Budget(payload.len().saturating_mul(guard::DECODED_RATIO).saturating_add(guard::DECODED_SLACK))
@@ -99,13 +103,14 @@ fn version(reader: &mut Reader) -> Result<i16, Error> {
     }
 }
 
-/// A string; one that is no UTF-8 is a copy with U+FFFD in it, and no slice of the payload.
+/// A string; one that is no UTF-8 is a copy with U+FFFD in it, three bytes for one at most, and no slice of the payload.
 fn string(reader: &mut Reader, budget: &mut Budget, field: &'static str) -> Result<StrBytes, Error> {
-    let text = reader.string(field)?;
-    if text.contains(char::REPLACEMENT_CHARACTER) {
-        budget.charge::<u8>(text.len(), field)?;
+    let bytes = reader.string_bytes(field)?;
+    let bytes = bytes.ok_or(Error::Malformed { field, what: "null where none is allowed" })?;
+    if std::str::from_utf8(&bytes).is_err() {
+        budget.charge::<u8>(3 * bytes.len() + COPY_EXTRA, field)?;
     }
-    Ok(text)
+    Ok(mended(bytes))
 }
 
 fn topic_partitions(reader: &mut Reader, budget: &mut Budget) -> Result<Vec<TopicPartitions>, Error> {
@@ -114,8 +119,9 @@ fn topic_partitions(reader: &mut Reader, budget: &mut Budget) -> Result<Vec<Topi
     let mut all = Vec::with_capacity(count);
     for _ in 0..count {
         let topic = string(reader, budget, "Topic")?;
-        let partitions = reader.i32_array("Partitions")?;
-        budget.charge::<i32>(partitions.len(), "Partitions")?;
+        let count = reader.count(4, "Partitions")?;
+        budget.charge::<i32>(count, "Partitions")?;
+        let partitions = reader.i32s(count, "Partitions")?;
         all.push(TopicPartitions { topic, partitions });
     }
     Ok(all)

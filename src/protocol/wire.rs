@@ -98,13 +98,18 @@ impl Reader {
 
     /// A string that may be null; what is no UTF-8 in it becomes U+FFFD, as in Java.
     pub fn nullable_string(&mut self, field: &'static str) -> Result<Option<StrBytes>, Error> {
+        Ok(self.string_bytes(field)?.map(mended))
+    }
+
+    /// The bytes of a string that may be null, as they are.
+    pub(super) fn string_bytes(&mut self, field: &'static str) -> Result<Option<Bytes>, Error> {
         let length =
             if self.flexible { self.compact(field)? } else { plain(i32::from(self.i16(field)?), field)? };
         let Some(length) = length else { return Ok(None) };
         if length > STRING_MAX {
             return Err(Error::Malformed { field, what: "string longer than 32767 bytes" });
         }
-        Ok(Some(mended(self.take(length, field)?)))
+        Ok(Some(self.take(length, field)?))
     }
 
     /// A string.
@@ -142,6 +147,11 @@ impl Reader {
     /// An array of four-byte numbers.
     pub fn i32_array(&mut self, field: &'static str) -> Result<Vec<i32>, Error> {
         let count = self.count(4, field)?;
+        self.i32s(count, field)
+    }
+
+    /// So many four-byte numbers, whose count was read with [`Reader::count`].
+    pub fn i32s(&mut self, count: usize, field: &'static str) -> Result<Vec<i32>, Error> {
         let mut values = Vec::with_capacity(count);
         for _ in 0..count {
             values.push(self.i32(field)?);

@@ -50,7 +50,14 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
     ("prometheus", &["src/metrics/"]),
     (
         "regex",
-        &["src/txn/", "src/groups/", "src/broker/txn/", "src/broker/telemetry/", "src/cluster/controller/"],
+        &[
+            "src/base/pattern.rs",
+            "src/txn/",
+            "src/groups/",
+            "src/broker/txn/",
+            "src/broker/telemetry/",
+            "src/cluster/controller/",
+        ],
     ),
     ("java_properties", &["src/config/", "src/log/"]),
     ("serde_json", &["src/cluster/source/"]),

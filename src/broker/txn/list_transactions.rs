@@ -3,6 +3,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::ProducerId;
+use crate::base::pattern;
 use crate::broker::Broker;
 use crate::broker::context::Context;
 use crate::broker::errors::Refused;
@@ -18,10 +19,6 @@ use kafka_protocol::messages::ListTransactionsRequest;
 use kafka_protocol::messages::ListTransactionsResponse;
 use kafka_protocol::messages::list_transactions_response::TransactionState;
 use regex::Regex;
-use regex::RegexBuilder;
-
-/// A pattern may take this much memory when it is made ready.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// Answers a ListTransactions request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
@@ -61,8 +58,7 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
 /// The pattern, which must match whole ids; null and empty match all.
 fn pattern(pattern: Option<&str>) -> Result<Option<Regex>, ErrorCode> {
     let Some(pattern) = pattern.filter(|pattern| !pattern.is_empty()) else { return Ok(None) };
-    let whole = RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_BYTES_MAX).build();
-    whole.map(Some).map_err(|_| ErrorCode::InvalidRegularExpression)
+    pattern::whole(pattern).map(Some).map_err(|_| ErrorCode::InvalidRegularExpression)
 }
 
 fn shown(listed: &Listed) -> TransactionState {

@@ -6,6 +6,7 @@ use super::configs::Settings;
 use super::configs::invalid;
 use super::dynamic_rules;
 use crate::base::ErrorCode;
+use crate::base::pattern;
 use crate::cluster::effective;
 use crate::cluster::image::ConfigResource;
 use crate::config::Definition;
@@ -14,10 +15,6 @@ use crate::config::ServerConfig;
 use crate::config::broker_key;
 use crate::config::listener_setting;
 use regex::Regex;
-use regex::RegexBuilder;
-
-/// The memory that one compiled pattern may take.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// Every name is one of `keys` and takes its value; `unknown` says how another name is refused.
 pub(super) fn check_values(
@@ -128,8 +125,7 @@ pub(super) fn check_metrics(wanted: &Settings) -> Result<(), Refusal> {
 
 /// The pattern of a client metrics subscription, which must match as a whole; `None` for one that does not work.
 pub fn client_pattern(pattern: &str) -> Option<Regex> {
-    let whole = format!("^(?:{})$", pattern.trim());
-    RegexBuilder::new(&whole).size_limit(PATTERN_BYTES_MAX).build().ok()
+    pattern::whole(pattern.trim()).ok()
 }
 
 /// Kafka refuses a broker's settings with `INVALID_REQUEST` (KAFKA-13609). Names that no table has are kept.

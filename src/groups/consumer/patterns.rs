@@ -4,21 +4,16 @@
 //! the same to both. `docs/operations/groups.md` names the differences.
 
 use crate::base::ErrorCode;
+use crate::base::pattern;
 use crate::cluster::Image;
 use crate::groups::consumer::command::Fault;
 use regex::Regex;
-use regex::RegexBuilder;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The memory that one compiled pattern may take.
-const COMPILED_BYTES_MAX: usize = 1 << 20;
-
-/// A pattern that must match whole names. Alone first: what is put around it must not make a pattern of what is none.
+/// A pattern that must match whole names.
 fn compile(pattern: &str) -> Result<Regex, regex::Error> {
-    let pattern = without_quotes(pattern);
-    RegexBuilder::new(&pattern).size_limit(COMPILED_BYTES_MAX).build()?;
-    RegexBuilder::new(&format!(r"\A(?:{pattern})\z")).size_limit(COMPILED_BYTES_MAX).build()
+    pattern::whole(&without_quotes(pattern))
 }
 
 /// Texts between `\Q` and `\E` stand for themselves in RE2J; here they are escaped.
