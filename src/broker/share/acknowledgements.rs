@@ -25,20 +25,24 @@ pub(super) struct Form {
     pub(super) is_renew: bool,
 }
 
-/// Takes the acknowledgements of all partitions of a request, also where there are none.
+/// Takes the acknowledgements of all partitions of a request. Where there are none of a partition there is a word of it
+/// only when there are some of another.
 pub(super) async fn take(broker: &Broker, member: &Member, topics: &[Topic], form: Form) -> Results {
     let image = broker.publisher.current();
     let mut results = Vec::new();
-    let mut waiting = Vec::new();
+    let (mut waiting, mut empty) = (Vec::new(), Vec::new());
     for topic in topics {
         for partition in &topic.partitions {
             let place = (topic.id, PartitionIndex(partition.index));
             match checked(&image, place, &partition.acknowledgements, form) {
-                Ok(said) if said.is_empty() => results.push((place, Ok(()))),
+                Ok(said) if said.is_empty() => empty.push((place, Ok(()))),
                 Ok(said) => waiting.push((place, said)),
                 Err(code) => results.push((place, Err(code.into()))),
             }
         }
+    }
+    if !waiting.is_empty() {
+        results.append(&mut empty);
     }
     for (place, said) in waiting {
         results.push((place, broker.share.acknowledge(member, place, &said).await));

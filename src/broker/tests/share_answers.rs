@@ -11,6 +11,7 @@ use crate::base::ErrorCode;
 use kafka_protocol::messages::DeleteShareGroupStateRequest;
 use kafka_protocol::messages::InitializeShareGroupStateRequest;
 use kafka_protocol::messages::ReadShareGroupStateRequest;
+use kafka_protocol::messages::ShareAcknowledgeRequest;
 use kafka_protocol::messages::ShareFetchRequest;
 use kafka_protocol::messages::ShareGroupHeartbeatRequest;
 use kafka_protocol::messages::TopicName;
@@ -20,6 +21,9 @@ use kafka_protocol::messages::initialize_share_group_state_request::InitializeSt
 use kafka_protocol::messages::initialize_share_group_state_request::PartitionData as Initialize;
 use kafka_protocol::messages::read_share_group_state_request::PartitionData as Read;
 use kafka_protocol::messages::read_share_group_state_request::ReadStateData;
+use kafka_protocol::messages::share_acknowledge_request::AcknowledgePartition;
+use kafka_protocol::messages::share_acknowledge_request::AcknowledgeTopic;
+use kafka_protocol::messages::share_acknowledge_request::AcknowledgementBatch;
 use kafka_protocol::messages::share_fetch_request::FetchPartition;
 use kafka_protocol::messages::share_fetch_request::FetchTopic;
 use uuid::Uuid;
@@ -142,4 +146,33 @@ async fn what_is_loaded_is_delivered_without_waiting_for_the_rest_and_what_is_ne
     // Partitions without records that are new in the session are told once.
     assert_eq!(fetch(&world, 2, &[("u", &[1, 2])]).await, [(u.clone(), 1, 0), (u.clone(), 2, 0)]);
     assert_eq!(fetch(&world, 3, &[]).await, []);
+}
+
+#[tokio::test]
+async fn a_partition_without_acknowledgements_is_told_only_beside_one_with_some() {
+    let world = World::new(&[]).await;
+    world.join("m").await;
+    create(&world.bench, "u", 1).await;
+    assert_eq!(fetch(&world, 0, &[("t", &[0])]).await, [(String::from("t"), 0, 1)]);
+    let acknowledge = async |epoch: i32, batches: Vec<AcknowledgementBatch>| {
+        let image = world.bench.broker.publisher.current();
+        let topic = |name: &str, batches: Vec<AcknowledgementBatch>| {
+            let partition = AcknowledgePartition::default().with_acknowledgement_batches(batches);
+            let id = image.topic(name).unwrap().id.0;
+            AcknowledgeTopic::default().with_topic_id(id).with_partitions(vec![partition])
+        };
+        let request = ShareAcknowledgeRequest::default()
+            .with_group_id(Some(group_id()))
+            .with_member_id(Some(text("m")))
+            .with_share_session_epoch(epoch)
+            .with_topics(vec![topic("t", batches), topic("u", Vec::new())]);
+        let answer = world.bench.ask(&request, 1).await;
+        assert_eq!(answer.error_code, 0);
+        answer.responses.iter().map(|topic| topic.partitions[0].error_code).collect::<Vec<_>>()
+    };
+    assert_eq!(acknowledge(1, Vec::new()).await, [0; 0]);
+    let refused = AcknowledgementBatch::default().with_last_offset(0).with_acknowledge_types(vec![9]);
+    assert_eq!(acknowledge(2, vec![refused]).await, [ErrorCode::InvalidRequest.code()]);
+    let accepted = AcknowledgementBatch::default().with_last_offset(0).with_acknowledge_types(vec![1]);
+    assert_eq!(acknowledge(3, vec![accepted]).await, [0, 0]);
 }
