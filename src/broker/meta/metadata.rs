@@ -115,14 +115,16 @@ fn wanted(request: &MetadataRequest, version: i16) -> Result<Wanted, Refused> {
     Ok(if ids.is_empty() { Wanted::Names(names) } else { Wanted::Ids(ids) })
 }
 
-/// The answer to a request that is wrong as a whole: the code stands at every topic, and since version 13 on top.
+/// The answer to a request that is wrong as a whole: the code stands at every topic, and since version 13 on top; nothing
+/// else is told (`MetadataRequest.getErrorResponse`).
 fn refusal(request: &MetadataRequest, version: i16, refused: &Refused) -> MetadataResponse {
     let mut topics = Vec::new();
     for topic in request.topics.iter().flatten() {
         let name = topic.name.as_ref().map(|name| name.as_str());
         // A null name cannot be said before version 12.
         let name = if version < BY_ID { Some(name.unwrap_or_default()) } else { name };
-        topics.push(bare(refused.code, name, wire::topic_id(topic.topic_id)));
+        let bare = bare(refused.code, name, wire::topic_id(topic.topic_id));
+        topics.push(bare.with_is_internal(false));
     }
     let code = if version >= 13 { refused.code.code() } else { 0 };
     MetadataResponse::default().with_topics(topics).with_error_code(code)

@@ -111,9 +111,13 @@ async fn topics_are_found_by_id_since_version_12() {
     assert_eq!(names(&response), [found("(null)", ErrorCode::UnknownTopicId)]);
     assert_eq!(response.topics[0].topic_id, unknown);
     // A null name without an id, before there were ids.
-    let nameless = MetadataRequestTopic::default().with_name(None);
-    let response = bench.ask(&MetadataRequest::default().with_topics(Some(vec![nameless])), 10).await;
-    assert_eq!(names(&response), [found("", ErrorCode::InvalidRequest)]);
+    let nameless = MetadataRequestTopic::default().with_name(None).with_topic_id(id);
+    let mut request = named(&["__consumer_offsets"]);
+    request.topics.as_mut().unwrap().push(nameless);
+    let response = bench.ask(&request, 10).await;
+    let refused = |name| found(name, ErrorCode::InvalidRequest);
+    assert_eq!(names(&response), [refused("__consumer_offsets"), refused("")]);
+    assert!(response.topics.iter().all(|topic| !topic.is_internal), "nothing is told of it");
 }
 
 #[tokio::test]

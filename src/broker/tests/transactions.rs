@@ -3,6 +3,7 @@
 use super::Bench;
 use super::admin::create;
 use crate::base::ErrorCode;
+use kafka_protocol::messages::ListTransactionsRequest;
 use kafka_protocol::messages::ProducerId;
 use kafka_protocol::messages::TopicName;
 use kafka_protocol::messages::WriteTxnMarkersRequest;
@@ -36,4 +37,18 @@ async fn markers_are_answered_for_the_partitions_that_they_name_and_else_left_ou
     let codes: Vec<_> =
         topics[0].partitions.iter().map(|one| (one.partition_index, one.error_code)).collect();
     assert_eq!(codes, [(0, 0), (5, ErrorCode::UnknownTopicOrPartition.code())]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_that_is_refused_does_not_tell_of_unknown_states() {
+    let bench = Bench::new(&[]).await;
+    let bogus =
+        ListTransactionsRequest::default().with_state_filters(vec![StrBytes::from_static_str("Bogus")]);
+    let listed = bench.ask(&bogus, 2).await;
+    let unknown: Vec<_> = listed.unknown_state_filters.iter().map(|name| name.as_str()).collect();
+    assert_eq!((listed.error_code, unknown), (0, vec!["Bogus"]));
+    let pattern = Some(StrBytes::from_static_str("["));
+    let refused = bench.ask(&bogus.with_transactional_id_pattern(pattern), 2).await;
+    let code = ErrorCode::InvalidRegularExpression.code();
+    assert_eq!((refused.error_code, refused.unknown_state_filters.len()), (code, 0));
 }

@@ -25,7 +25,6 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
     let request: ListTransactionsRequest = codec::decode(&context.header, body)?;
     let state = |name: &str| State::ALL.into_iter().find(|state| state.name() == name);
     let unknown = request.state_filters.iter().filter(|name| state(name).is_none()).cloned().collect();
-    let answer = ListTransactionsResponse::default().with_unknown_state_filters(unknown);
     let states: Vec<State> = request.state_filters.iter().filter_map(|name| state(name)).collect();
     // Who asks for unknown states alone gets nothing, not everything.
     let nothing = states.is_empty() && !request.state_filters.is_empty();
@@ -49,8 +48,10 @@ pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> R
         if fits { Ok(shown) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     });
     let answer = match listed {
-        Ok(shown) => answer.with_transaction_states(shown),
-        Err(error) => answer.with_error_code(error.code()),
+        Ok(shown) => ListTransactionsResponse::default()
+            .with_unknown_state_filters(unknown)
+            .with_transaction_states(shown),
+        Err(error) => ListTransactionsResponse::default().with_error_code(error.code()),
     };
     Ok(room.tie_to(codec::encode(&context.header, &answer)?))
 }
