@@ -122,6 +122,8 @@ pub(super) fn recovery(input: &mut Input<'_>) {
         write(&disk, NAMES[choice % NAMES.len()], &content);
     }
     let Some((dirs, log)) = open(&disk, &clock) else { return };
+    // As before anybody is told of the end: the checkpoint that says it may be wrong.
+    log.confirm_end();
     let Some(before) = read(&log) else { return };
     let appended = append(&log);
     if let Some((base, end)) = appended {
