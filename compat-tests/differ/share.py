@@ -24,6 +24,16 @@ def id_like(make, slot):
             return text
 
 
+def comes_first(made):
+    """Whether a broker's own id is before those of `named` at slots 14 and 15, by letters and in hash maps of four to sixteen."""
+    number = java_hash(made)
+    return (number ^ number >> 16) & 3 < 2 and made < LAST
+
+
+# Ids that begin so are behind all that a broker makes, about.
+LAST = "zz"
+
+
 def uuid(rng, slot):
     """An id that a client makes for itself, in Kafka's form; a later slot is a later name too."""
     return id_like(lambda: "ABCDEFGH"[slot] + base64.urlsafe_b64encode(rng.randbytes(16)).decode().rstrip("=").replace("-", "A")[1:], slot)

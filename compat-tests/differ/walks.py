@@ -143,7 +143,9 @@ class Walk:
         line = self.line if self.line in LINES else "a"
         if line not in self.members:
             instance = f"static-{self.number}-{line}" if self.rng.random() < 0.25 else None
-            self.members[line] = {"line": line, "id": "", "generation": -1, "instance": instance, "own": share.named(self.rng, f"member-{self.number}", LINES.index(line)), "leads": False, "protocol": "range", "members": []}
+            mixed = self.family == "mixed"
+            own = share.named(self.rng, f"{share.LAST if mixed else 'member'}-{self.number}", LINES.index(line) + (13 if mixed else 0))
+            self.members[line] = {"line": line, "id": "", "generation": -1, "instance": instance, "own": own, "leads": False, "protocol": "range", "members": []}
         return self.members[line]
 
     def sharer(self):
@@ -230,10 +232,18 @@ class Walk:
                 name = self.instead(name)
             low, high = self.offers[name]
             self.one(name, self.rng.randint(low, high), 0.25)
+            self.try_again()
             if self.driver.parted:
                 # The two are no longer in one state: what follows would say the same again.
                 break
         self.finish()
+
+    def try_again(self):
+        """A member whose id Kafka made leaves where that id is not before those of the others: partitions go by the order of ids."""
+        for mine in self.members.values():
+            group = mine.pop("unlucky", None)
+            if group is not None and mine["id"]:
+                self.leave(group, mine)
 
     def fits(self, name):
         """Whether this connection's member, of the old protocol or of the new, asks such a thing."""
@@ -253,6 +263,9 @@ class Walk:
         while self.rng.random() < doubt:
             request = copy.deepcopy(request)
             twist(self.rng, request, self.driver.apis[name].asks(version))
+        if self.family == "mixed" and request.get("Protocols"):
+            # Kafka's code fails over a protocol that a member names twice when the group becomes classic again.
+            request["Protocols"] = share.once("Name", request["Protocols"])
         self.ask(name, version, request)
 
     def ask(self, name, version, request):
@@ -401,6 +414,8 @@ class Walk:
                 members=[row["MemberId"] for row in body["Members"]], next="SyncGroup")
         elif body["ErrorCode"] in (22, 25, 82):
             mine.update(id="", generation=-1, leads=False, next="JoinGroup")
+        if self.family == "mixed" and body["ErrorCode"] in (0, 79) and not share.comes_first(body["MemberId"]):
+            mine["unlucky"] = request["GroupId"]
 
     def learn_SyncGroup(self, line, _request, body):
         if line in self.members:

@@ -11,6 +11,7 @@ use crate::groups::consumer::commits;
 use crate::groups::consumer::group::Group as ConsumerGroup;
 use crate::groups::consumer::group::PROTOCOL_TYPE;
 use crate::groups::consumer::group::State as ConsumerState;
+use crate::groups::offsets;
 use crate::groups::record::Record;
 use crate::groups::share;
 use crate::groups::streams::group as streams;
@@ -118,16 +119,21 @@ impl Kind {
         }
     }
 
-    /// Whether this commit may be stored.
+    /// Whether this commit may be stored, where its metadata may be `metadata_max` long.
     ///
     /// # Errors
     /// Of the whole request.
-    pub(crate) fn validate_commit(&self, request: &Commit, image: &Image) -> Result<(), ErrorCode> {
+    pub(crate) fn validate_commit(
+        &self,
+        request: &Commit,
+        image: &Image,
+        metadata_max: usize,
+    ) -> Result<(), ErrorCode> {
         match self {
             Kind::Classic(group) => requests::validate_commit(group, request),
-            Kind::Consumer(group) => commits::validate_commit(group, request, image),
+            Kind::Consumer(group) => commits::validate_commit(group, request, image, metadata_max),
             Kind::Share(_) => Err(ErrorCode::GroupIdNotFound),
-            Kind::Streams(group) => validate_streams_commit(group, request),
+            Kind::Streams(group) => validate_streams_commit(group, request, metadata_max),
         }
     }
 
@@ -171,10 +177,13 @@ impl Kind {
     }
 }
 
-fn validate_streams_commit(group: &streams::Group, request: &Commit) -> Result<(), ErrorCode> {
-    let topics = request.topics.iter();
+fn validate_streams_commit(
+    group: &streams::Group,
+    request: &Commit,
+    metadata_max: usize,
+) -> Result<(), ErrorCode> {
     let partitions =
-        topics.flat_map(|topic| topic.partitions.iter().map(|one| (&*topic.name, one.partition)));
+        offsets::storable(request, metadata_max).map(|(topic, one)| (&*topic.name, one.partition));
     let validated = group.validate_commit(&streams::Committer {
         member_id: &request.member_id,
         instance_id: request.instance_id.as_deref(),

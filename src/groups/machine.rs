@@ -12,6 +12,7 @@ use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
 use crate::coordinator::budget::Share;
 use crate::coordinator::machine::Entry;
+use crate::groups::classic::group::GROUP_BYTES;
 use crate::groups::classic::group::Group;
 use crate::groups::classic::group::State;
 use crate::groups::classic::member::Member;
@@ -79,7 +80,6 @@ pub struct Change(What);
 #[derive(Clone, Debug)]
 enum What {
     Put(Kind),
-    Forget(Arc<str>),
     News(News),
     Streams(Arc<str>, Box<streams::group::Soft>),
 }
@@ -102,11 +102,6 @@ impl Change {
     /// What a streams group does not keep in the log now stands like this.
     pub(crate) fn streams(id: Arc<str>, soft: streams::group::Soft) -> Change {
         Change(What::Streams(id, Box::new(soft)))
-    }
-
-    /// The group left no trace.
-    pub(crate) fn forget(id: Arc<str>) -> Change {
-        Change(What::Forget(id))
     }
 }
 
@@ -248,8 +243,7 @@ impl Groups {
     }
 
     fn turn(&self, now: Now, group: Group) -> Turn<'_> {
-        let has_offsets = self.offsets.has_any(&group.id);
-        Turn::new(&self.settings, now, group, has_offsets)
+        Turn::new(&self.settings, now, group)
     }
 
     fn join(&self, now: Now, ticket: Ticket, request: &Join) -> Outcome<Groups> {
@@ -265,7 +259,9 @@ impl Groups {
             return refuse(ErrorCode::InvalidSessionTimeout);
         }
         let known = self.classic(&request.group).and_then(|group| group.member(&request.member_id));
-        let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes));
+        let group_bytes =
+            if self.groups.contains_key(&request.group) { 0 } else { GROUP_BYTES + request.group.len() };
+        let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes)).saturating_add(group_bytes);
         if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
             return refuse(ErrorCode::CoordinatorNotAvailable);
         }
@@ -289,6 +285,9 @@ impl Groups {
             turn.outcome.records.extend(other.tombstones());
         }
         turn.join(ticket, request);
+        if !matches!(before, Some(Kind::Classic(_))) {
+            turn.store_new();
+        }
         turn.finish()
     }
 
@@ -348,9 +347,9 @@ impl Groups {
         let refuse = |error| Outcome::answer(ticket, Answer::Commit(Err(error)));
         let group = self.groups.get(&request.group);
         let permitted = match group {
-            Some(group) => group.validate_commit(request, &self.image),
+            Some(group) => group.validate_commit(request, &self.image, self.settings.offset_metadata_max),
             // A committer without members makes the group by its first offset.
-            None if request.generation < 0 => Ok(()),
+            None if request.generation < 0 => self.has_room_for_group(&request.group),
             None if request.knows_group_id_not_found => Err(ErrorCode::GroupIdNotFound),
             None => Err(ErrorCode::IllegalGeneration),
         };
@@ -364,6 +363,10 @@ impl Groups {
         }
         let (records, codes) = offsets::commit(now.0, self.settings.offset_metadata_max, request);
         let mut outcome = Outcome::answer(ticket, Answer::Commit(Ok(codes)));
+        if group.is_none() && records.is_empty() && !request.topics.is_empty() {
+            // Who tries to make a group makes it, as in Kafka, also where nothing of the commit is stored.
+            outcome.changes.push(Change::put(Group::new(request.group.clone(), now.0)));
+        }
         outcome.records = records;
         outcome.transaction = request.transaction;
         if request.transaction.is_none()
@@ -373,6 +376,11 @@ impl Groups {
             outcome.timers.extend(session(group, &request.member_id));
         }
         outcome
+    }
+
+    fn has_room_for_group(&self, id: &str) -> Result<(), ErrorCode> {
+        let has_room = self.settings.memory.has_room_for(GROUP_BYTES + id.len(), id);
+        if has_room { Ok(()) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     }
 
     fn fetch(&self, request: &Fetch) -> Result<Vec<FetchedTopic>, ErrorCode> {
@@ -669,7 +677,6 @@ impl Machine for Groups {
     fn install(&mut self, change: Change) {
         match change.0 {
             What::Put(group) => self.put(group),
-            What::Forget(id) => self.forget(&id),
             What::News(news) => self.take_news(news),
             What::Streams(id, soft) => self.install_streams(&id, *soft),
         }

@@ -73,10 +73,6 @@ impl Offsets {
         request.topics.iter().flat_map(|topic| topic.partitions.iter().map(|each| one(topic, each))).sum()
     }
 
-    pub(crate) fn has_any(&self, group: &str) -> bool {
-        self.groups.contains_key(group)
-    }
-
     pub(crate) fn get(&self, group: &str, topic: &str, partition: i32) -> Option<&Committed> {
         self.groups.get(group)?.get(topic)?.get(&partition)
     }
@@ -260,6 +256,15 @@ fn remove(groups: &mut BTreeMap<Arc<str>, Topics>, key: &OffsetKey) -> usize {
 
 pub(crate) fn tombstone(group: &Arc<str>, topic: &Arc<str>, partition: i32) -> Record {
     Record::Offset(OffsetKey { group: group.clone(), topic: topic.clone(), partition }, None)
+}
+
+/// What of a commit can be stored at all: the rest is refused for itself, before anybody asks who commits it.
+pub(crate) fn storable(
+    request: &Commit,
+    metadata_max: usize,
+) -> impl Iterator<Item = (&CommitTopic, &CommitPartition)> {
+    let all = request.topics.iter().flat_map(|topic| topic.partitions.iter().map(move |one| (topic, one)));
+    all.filter(move |(_, one)| !is_too_long(one.metadata.as_deref(), metadata_max))
 }
 
 /// The records of a valid commit, and the code of each of its partitions.

@@ -24,7 +24,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) id: &'a Arc<str>,
     /// The process it is part of.
     pub(crate) process: &'a str,
-    /// What it shall have by now.
+    /// What it has now.
     pub(crate) before: &'a Tasks,
     /// How far the tasks are whose state it has.
     pub(crate) offsets: Option<&'a TaskOffsets>,

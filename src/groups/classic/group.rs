@@ -42,6 +42,9 @@ impl State {
     }
 }
 
+/// What a group takes beside its id and its members, about.
+pub(crate) const GROUP_BYTES: usize = 512;
+
 /// The delay before a new group's first generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InitialDelay {
@@ -133,6 +136,20 @@ impl Group {
             leader: self.leader.clone(),
             since: self.since,
             members: self.members.values().map(|member| member.to_value(protocol)).collect(),
+        };
+        Record::Group(self.id.clone(), Some(value))
+    }
+
+    /// The record of a group that is just made, whoever is joining it
+    /// (`GroupCoordinatorRecordHelpers.newEmptyGroupMetadataRecord`).
+    pub(crate) fn to_first_record(&self) -> Record {
+        let value = GroupValue {
+            protocol_type: Arc::from(""),
+            generation: 0,
+            protocol: None,
+            leader: None,
+            since: self.since,
+            members: Vec::new(),
         };
         Record::Group(self.id.clone(), Some(value))
     }
@@ -339,11 +356,6 @@ impl Group {
     pub(crate) fn bytes(&self) -> usize {
         let pending: usize = self.pending_joins.iter().map(|id| MEMBER_BYTES + id.len()).sum();
         let topics: usize = self.subscribed_topics.iter().flatten().map(|topic| 64 + topic.len()).sum();
-        self.id.len() + pending + topics + self.member_bytes
-    }
-
-    /// Nothing would be lost with this group: it never had a generation and nobody is on the way.
-    pub(crate) fn is_trace(&self) -> bool {
-        self.state == State::Empty && !self.stored && self.generation == 0 && self.pending_joins.is_empty()
+        GROUP_BYTES + self.id.len() + pending + topics + self.member_bytes
     }
 }

@@ -33,29 +33,31 @@ pub(crate) struct Turn<'a> {
     pub(crate) now: Now,
     pub(crate) group: Group,
     pub(crate) outcome: Outcome<Groups>,
-    /// The group keeps offsets, so it stays even without members.
-    has_offsets: bool,
 }
 
 impl<'a> Turn<'a> {
-    pub(crate) fn new(settings: &'a Settings, now: Now, group: Group, has_offsets: bool) -> Turn<'a> {
-        Turn { settings, now, group, outcome: Outcome::nothing(), has_offsets }
+    pub(crate) fn new(settings: &'a Settings, now: Now, group: Group) -> Turn<'a> {
+        Turn { settings, now, group, outcome: Outcome::nothing() }
     }
 
     /// The outcome with the draft as the group's new state.
     pub(crate) fn finish(mut self) -> Outcome<Groups> {
-        let change = if self.group.is_trace() && !self.has_offsets {
-            Change::forget(self.group.id)
-        } else {
-            Change::put(self.group)
-        };
-        self.outcome.changes.push(change);
+        self.outcome.changes.push(Change::put(self.group));
         self.outcome
     }
 
     /// The outcome without a change of the group.
     pub(crate) fn finish_unchanged(self) -> Outcome<Groups> {
         self.outcome
+    }
+
+    /// A group is there from the first request to join it, also when nobody comes of it, until the next look at groups
+    /// without members and offsets.
+    pub(crate) fn store_new(&mut self) {
+        if !self.group.stored {
+            self.group.stored = true;
+            self.outcome.records.push(self.group.to_first_record());
+        }
     }
 
     pub(crate) fn answer(&mut self, ticket: Ticket, answer: Answer) {

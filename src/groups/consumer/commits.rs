@@ -6,10 +6,16 @@ use crate::groups::command::Commit;
 use crate::groups::command::Fetch;
 use crate::groups::consumer::group::Group;
 use crate::groups::consumer::member::Member;
+use crate::groups::offsets;
 
 /// Whether this commit may be stored. A member whose epoch has grown since may still commit what it has had since the
 /// epoch it brings (KIP-1251): so an answer that was lost costs nothing, and one that lost its partitions is late.
-pub(crate) fn validate_commit(group: &Group, request: &Commit, image: &Image) -> Result<(), ErrorCode> {
+pub(crate) fn validate_commit(
+    group: &Group,
+    request: &Commit,
+    image: &Image,
+    metadata_max: usize,
+) -> Result<(), ErrorCode> {
     // An administrator, or a consumer that assigns itself: only where nobody else reads.
     if request.generation < 0 && group.size() == 0 {
         return Ok(());
@@ -27,7 +33,7 @@ pub(crate) fn validate_commit(group: &Group, request: &Commit, image: &Image) ->
     let is_late = match request.generation {
         epoch if epoch == member.epoch => false,
         epoch if epoch > member.epoch => true,
-        epoch => !had_since(member, request, epoch, image),
+        epoch => !had_since(member, request, epoch, (image, metadata_max)),
     };
     match is_late {
         false => Ok(()),
@@ -36,15 +42,13 @@ pub(crate) fn validate_commit(group: &Group, request: &Commit, image: &Image) ->
     }
 }
 
-/// Whether the member has had all the partitions since this epoch, or since before.
-fn had_since(member: &Member, request: &Commit, epoch: i32, image: &Image) -> bool {
-    request.topics.iter().all(|topic| {
+/// Whether the member has had all the partitions whose offsets can be stored since this epoch, or since before.
+fn had_since(member: &Member, request: &Commit, epoch: i32, (image, metadata_max): (&Image, usize)) -> bool {
+    offsets::storable(request, metadata_max).all(|(topic, partition)| {
         let by_name = || image.topic(&topic.name).map(|known| known.id);
         let id = if topic.id.is_zero() { by_name() } else { Some(topic.id) };
-        topic.partitions.iter().all(|partition| {
-            let since = id.and_then(|id| member.partition_epoch(id, partition.partition));
-            since.is_some_and(|since| since <= epoch)
-        })
+        let since = id.and_then(|id| member.partition_epoch(id, partition.partition));
+        since.is_some_and(|since| since <= epoch)
     })
 }
 

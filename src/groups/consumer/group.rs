@@ -212,10 +212,10 @@ impl Group {
         (self.resolved.len(), self.resolved.values().next())
     }
 
-    /// The assignor that most members ask for; of equals the first by name.
+    /// The assignor that most members ask for; of equals the last by name, which of the two that there are comes first in
+    /// Kafka's `TimelineHashMap` of any size (`ConsumerGroup.preferredServerAssignor`).
     pub(crate) fn preferred_assignor(&self) -> Option<&Arc<str>> {
-        let most = self.assignors.values().max()?;
-        self.assignors.iter().find(|(_, count)| *count == most).map(|(name, _)| name)
+        self.assignors.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name)
     }
 
     /// How many members speak the classic protocol.

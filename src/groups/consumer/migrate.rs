@@ -190,7 +190,7 @@ impl Turn<'_> {
         self.outcome.records.push(group.to_record());
         tracing::info!(group = %group.id, members = group.size(), "consumer group becomes a classic group");
         let ids = group.member_ids();
-        let mut turn = ClassicTurn::new(self.world.settings, self.world.now, group, true);
+        let mut turn = ClassicTurn::new(self.world.settings, self.world.now, group);
         turn.outcome = self.outcome;
         for id in &ids {
             turn.renew_session(id);

@@ -48,30 +48,26 @@ fn compute(
     configured: &Configured,
     configs: &BTreeMap<Arc<str>, Arc<str>>,
 ) -> BTreeMap<Arc<str>, Tasks> {
-    let nothing = Tasks::default();
     let mut members: BTreeMap<&Arc<str>, &Member> =
         group.members().map(|member| (&member.id, &**member)).collect();
-    let mut inherits = None;
     if let Some((member, replaced)) = joining {
         if let Some(replaced) = replaced {
             members.remove(&replaced.id);
-            inherits = Some((&member.id, &replaced.id));
         }
         members.insert(&member.id, member);
     }
     let Some(subtopologies) = configured.subtopologies.as_ref().filter(|_| configured.is_ready()) else {
         return members.keys().map(|id| ((*id).clone(), Tasks::default())).collect();
     };
-    let before = |id: &Arc<str>| {
-        let id = inherits.filter(|(heir, _)| *heir == id).map_or(id, |(_, before)| before);
-        group.targets.get(id).map_or(&nothing, |tasks| &**tasks)
-    };
+    // Who runs a task keeps it, whatever was meant to be before: nothing moves twice because a move was not finished.
+    let held: Vec<Tasks> = members.values().map(|member| member.current.assigned.tasks()).collect();
     let candidates: Vec<sticky::Candidate<'_>> = members
         .iter()
-        .map(|(id, member)| sticky::Candidate {
+        .zip(&held)
+        .map(|((id, member), held)| sticky::Candidate {
             id,
             process: &member.profile.process_id,
-            before: before(id),
+            before: held,
             offsets: group.soft.progress.get(*id).map(|progress| &progress.offsets),
         })
         .collect();

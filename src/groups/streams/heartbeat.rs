@@ -17,7 +17,6 @@ use crate::groups::streams::command::Status;
 use crate::groups::streams::command::StreamsHeartbeat;
 use crate::groups::streams::group::Group;
 use crate::groups::streams::group::Soft;
-use crate::groups::streams::member::Current;
 use crate::groups::streams::member::LEFT_FOR_A_WHILE;
 use crate::groups::streams::member::Member;
 use crate::groups::streams::member::MemberState;
@@ -57,21 +56,31 @@ pub(crate) struct Decision {
     pub(crate) alive: Alive,
 }
 
+/// What stands under the group's id before a heartbeat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// The group itself.
+    Group,
+    /// A classic group without members, which makes room.
+    Classic,
+    Nothing,
+}
+
 /// What follows from the heartbeat of a member that joins or stays. `group` is empty and new where there is none yet,
-/// which `exists` tells.
+/// which `before` tells.
 ///
 /// # Errors
 /// Of the whole request, in Kafka's words.
 pub(crate) fn heartbeat(
     now: Now,
     group: &Group,
-    exists: bool,
+    before: Before,
     request: &StreamsHeartbeat,
 ) -> Result<Decision, Refusal> {
     let mut turn = Turn {
         now,
         group,
-        exists,
+        before,
         request,
         records: Vec::new(),
         soft: group.soft.clone(),
@@ -93,7 +102,7 @@ struct Found {
 struct Turn<'a> {
     now: Now,
     group: &'a Group,
-    exists: bool,
+    before: Before,
     request: &'a StreamsHeartbeat,
     records: Vec<StreamsRecord>,
     soft: Soft,
@@ -253,7 +262,7 @@ impl Turn<'_> {
         member
     }
 
-    /// Writes what is new of the member; whether an assignment depends on it.
+    /// Writes what is new of the member; whether the group gets a new epoch for it.
     fn write_member(&mut self, before: &Member, now: &Member) -> bool {
         let is_new = self.group.member(&now.id).is_none();
         if before.profile == now.profile && !is_new {
@@ -261,7 +270,8 @@ impl Turn<'_> {
         }
         let profile = Some(now.profile.clone());
         self.records.push(StreamsRecord::Member(self.group.id.clone(), now.id.clone(), profile));
-        before.profile.needs_new_assignment(&now.profile)
+        // Of a member without a name of its own everything counts, also where it can be reached.
+        self.request.instance_id.is_none() || before.profile.needs_new_assignment(&now.profile)
     }
 
     /// The group's topology, which is the member's when the group has none.
@@ -438,7 +448,7 @@ impl Turn<'_> {
     fn has_missed_an_answer(&self, found: &Found, member: &Member) -> bool {
         let epoch = self.request.member_epoch;
         let is_late = epoch != found.member.current.epoch;
-        let differs = |owned: &Tasks| *owned != tasks(&member.current);
+        let differs = |owned: &Tasks| *owned != member.current.assigned.tasks();
         is_late || self.request.owned.as_ref().is_some_and(differs)
     }
 
@@ -455,7 +465,7 @@ impl Turn<'_> {
         let before = known.and_then(|member| member.profile.endpoint.as_ref());
         let has_moved = before != member.profile.endpoint.as_ref();
         let tasks = (self.is_joining() || has_new_tasks || self.has_missed_an_answer(found, member))
-            .then(|| tasks(&member.current));
+            .then(|| member.current.assigned.tasks());
         if has_moved || (has_new_tasks && member.profile.endpoint.is_some()) {
             self.soft.endpoint_epoch = self.soft.endpoint_epoch.wrapping_add(1);
         }
@@ -478,12 +488,12 @@ impl Turn<'_> {
             acceptable_recovery_lag: request.settings.acceptable_recovery_lag,
             statuses: self.statuses,
             tasks,
-            // A group that is just made has none that would last.
-            endpoint_epoch: if self.exists { self.soft.endpoint_epoch } else { 0 },
+            // Kafka tells it where the id is known, also when that is of the classic group before this one.
+            endpoint_epoch: if self.before == Before::Nothing { 0 } else { self.soft.endpoint_epoch },
             endpoints,
             missing_topics: configured.missing.values().cloned().collect(),
         };
-        if !self.exists {
+        if self.before != Before::Group {
             // Kafka answers the first heartbeat from a group that the log does not know yet, and forgets these with it.
             self.soft.endpoint_epoch = 0;
             self.soft.shutdown_by = None;
@@ -539,11 +549,6 @@ fn epoch_fits(member: &Member, request: &StreamsHeartbeat) -> Result<(), Refusal
         _ if told < current.epoch && !lost => fenced("smaller"),
         _ => Ok(()),
     }
-}
-
-fn tasks(current: &Current) -> Tasks {
-    let held = &current.assigned;
-    Tasks { active: held.active_role(), standby: held.standby.clone(), warmup: held.warmup.clone() }
 }
 
 /// Who can be asked for the state of which partitions.

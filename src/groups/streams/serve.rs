@@ -16,6 +16,7 @@ use crate::groups::streams::command::StreamsDescribed;
 use crate::groups::streams::command::StreamsHeartbeat;
 use crate::groups::streams::group::Group;
 use crate::groups::streams::heartbeat;
+use crate::groups::streams::heartbeat::Before;
 use crate::groups::streams::heartbeat::Deadline;
 use crate::groups::streams::heartbeat::Decision;
 use crate::groups::streams::leave;
@@ -64,16 +65,16 @@ impl Groups {
         let missing = |what: String| Err(Refusal::new(ErrorCode::GroupIdNotFound, what));
         match self.kind(id) {
             Some(Kind::Streams(group)) if request.member_epoch < 0 => leave::leave(group, request),
-            Some(Kind::Streams(group)) => heartbeat::heartbeat(now, group, true, request),
+            Some(Kind::Streams(group)) => heartbeat::heartbeat(now, group, Before::Group, request),
             None if request.member_epoch < 0 => missing(format!("Group {id} not found.")),
             None if request.member_epoch > 0 => missing(format!("Streams group {id} not found.")),
             Some(other @ Kind::Classic(_)) if request.member_epoch == 0 && other.is_empty() => {
                 tracing::info!(group = %id, "an empty classic group becomes a streams group");
                 outcome.records.extend(other.tombstones());
-                heartbeat::heartbeat(now, &Group::new(id.clone()), false, request)
+                heartbeat::heartbeat(now, &Group::new(id.clone()), Before::Classic, request)
             }
             Some(_) => missing(format!("Group {id} is not a streams group.")),
-            None => heartbeat::heartbeat(now, &Group::new(id.clone()), false, request),
+            None => heartbeat::heartbeat(now, &Group::new(id.clone()), Before::Nothing, request),
         }
     }
 

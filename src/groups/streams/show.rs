@@ -6,7 +6,6 @@ use crate::groups::streams::command::StreamsDescribed;
 use crate::groups::streams::command::StreamsDescribedMember;
 use crate::groups::streams::group::Group;
 use crate::groups::streams::member::Member;
-use crate::groups::streams::tasks::Tasks;
 use crate::groups::streams::topics::Configured;
 use crate::groups::streams::topics::InternalTopic;
 use crate::groups::streams::topology::TopicInfo;
@@ -75,7 +74,6 @@ fn topics(topics: &[TopicInfo]) -> Vec<InternalTopic> {
 fn member(group: &Group, member: &Member) -> StreamsDescribedMember {
     let profile = &member.profile;
     let progress = group.soft.progress.get(&member.id);
-    let held = &member.current.assigned;
     StreamsDescribedMember {
         id: member.id.clone(),
         epoch: member.current.epoch,
@@ -89,11 +87,7 @@ fn member(group: &Group, member: &Member) -> StreamsDescribedMember {
         client_tags: profile.client_tags.clone(),
         task_offsets: progress.map(|progress| progress.offsets.clone()).unwrap_or_default(),
         task_end_offsets: progress.map(|progress| progress.end_offsets.clone()).unwrap_or_default(),
-        assignment: Tasks {
-            active: held.active_role(),
-            standby: held.standby.clone(),
-            warmup: held.warmup.clone(),
-        },
+        assignment: member.current.assigned.tasks(),
         target: group.target(&member.id),
     }
 }

@@ -86,6 +86,11 @@ impl Held {
         }
     }
 
+    /// The tasks without the epochs of the active ones.
+    pub(crate) fn tasks(&self) -> Tasks {
+        Tasks { active: self.active_role(), standby: self.standby.clone(), warmup: self.warmup.clone() }
+    }
+
     /// The active tasks without their epochs.
     pub(crate) fn active_role(&self) -> Role {
         let partitions = |tasks: &BTreeMap<i32, i32>| tasks.keys().copied().collect();

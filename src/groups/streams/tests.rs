@@ -21,6 +21,7 @@ use command::Alive;
 use command::Refusal;
 use command::StreamsHeartbeat;
 use group::Group;
+use heartbeat::Before;
 use heartbeat::Deadline;
 use heartbeat::Decision;
 use plants::Plant;
@@ -295,7 +296,8 @@ impl World {
         let decision = if epoch < 0 {
             leave::leave(group, &request)?
         } else {
-            heartbeat::heartbeat(self.now(), group, self.group.is_some(), &request)?
+            let before = if self.group.is_some() { Before::Group } else { Before::Nothing };
+            heartbeat::heartbeat(self.now(), group, before, &request)?
         };
         Ok(self.take(decision))
     }
@@ -683,12 +685,12 @@ fn a_topology_is_not_changed_and_an_older_one_is_told_so() {
     let mut request = world.request(1, 0);
     request.topology.as_mut().unwrap().subtopologies.remove("1");
     let group = world.group.as_ref().unwrap();
-    let refusal = heartbeat::heartbeat(world.now(), group, true, &request).err().unwrap();
+    let refusal = heartbeat::heartbeat(world.now(), group, Before::Group, &request).err().unwrap();
     assert_eq!(refusal, Refusal::new(ErrorCode::InvalidRequest, "Topology updates are not supported yet."));
     let mut group = group.clone();
     let newer = Topology { epoch: 4, ..topology() };
     group.apply(&StreamsRecord::Topology(text("g"), Some(newer)));
-    let decision = heartbeat::heartbeat(world.now(), &group, true, &world.request(1, 0)).unwrap();
+    let decision = heartbeat::heartbeat(world.now(), &group, Before::Group, &world.request(1, 0)).unwrap();
     let words = "The member's topology epoch 0 is behind the group's topology epoch 4.";
     assert!(decision.alive.statuses.contains(&command::Status::StaleTopology(words.to_owned())));
 }
@@ -730,7 +732,8 @@ fn everybody_hears_that_the_application_shall_stop_until_all_are_gone() {
     let mut world = settled(&[0, 1]);
     let mut request = world.request(0, world.clients[0].epoch);
     request.shutdown = true;
-    let decision = heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), true, &request).unwrap();
+    let decision =
+        heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), Before::Group, &request).unwrap();
     world.take(decision);
     let epoch = world.clients[1].epoch;
     assert_eq!(world.ask(1, epoch).unwrap().statuses[0].code(), 4);
@@ -763,19 +766,67 @@ fn a_static_member_comes_back_to_its_tasks() {
 }
 
 #[test]
+fn a_change_of_a_member_without_a_name_makes_a_new_epoch_and_of_a_static_one_where_tasks_depend_on_it() {
+    for (is_static, endpoint, rack) in [(false, 1, 1), (true, 0, 1)] {
+        let mut world = World::new();
+        world.start(0, is_static);
+        world.settles();
+        let group = world.group.clone().unwrap();
+        let before = group.metadata.epoch;
+        let epoch_after = |change: fn(&mut StreamsHeartbeat)| {
+            let mut request = world.request(0, world.clients[0].epoch);
+            change(&mut request);
+            let decision = heartbeat::heartbeat(world.now(), &group, Before::Group, &request).unwrap();
+            let mut epochs = decision.records.iter().filter_map(|record| match record {
+                StreamsRecord::Metadata(_, Some(metadata)) => Some(metadata.epoch),
+                _ => None,
+            });
+            epochs.next_back().unwrap_or(before)
+        };
+        assert_eq!(epoch_after(|_| {}), before);
+        let moved =
+            epoch_after(|request| request.endpoint = Some(member::Endpoint { host: text("h"), port: 7 }));
+        assert_eq!(moved, before + endpoint, "static {is_static}");
+        assert_eq!(epoch_after(|request| request.rebalance_timeout_ms = Some(7)), before + endpoint);
+        assert_eq!(epoch_after(|request| request.rack_id = Some(text("r"))), before + rack);
+    }
+}
+
+#[test]
+fn tasks_go_by_who_runs_them_and_not_by_who_shall() {
+    let mut world = settled(&[0]);
+    world.settings.assignment_interval_ms = 0;
+    world.start(1, false);
+    world.start(2, false);
+    // The first still runs all six; two are meant to stay. The second has none of those that were meant for it before
+    // the third came, so that the four are given out in their order.
+    let group = world.group.as_ref().unwrap();
+    let meant = |index: usize| {
+        let active = group.target(&world.clients[index].id).active;
+        active.iter().map(|(part, all)| (part.to_string(), all.clone())).collect::<Vec<_>>()
+    };
+    let both = |partition: i32| {
+        vec![("0".to_owned(), BTreeSet::from([partition])), ("1".to_owned(), BTreeSet::from([partition]))]
+    };
+    assert_eq!([meant(0), meant(1), meant(2)], [both(0), both(1), both(2)]);
+}
+
+#[test]
 fn endpoints_are_told_when_they_change() {
     let mut world = settled(&[0]);
     let epoch = world.clients[0].epoch;
     let mut request = world.request(0, epoch);
     request.endpoint = Some(member::Endpoint { host: text("h"), port: 7 });
-    let decision = heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), true, &request).unwrap();
+    let decision =
+        heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), Before::Group, &request).unwrap();
     let alive = world.take(decision);
     let endpoints = alive.endpoints.unwrap();
     assert_eq!((alive.endpoint_epoch, endpoints.len()), (1, 1));
     assert_eq!(endpoints[0].active, [(text("in"), vec![0, 1, 2]), (text("re"), vec![0, 1, 2])]);
-    let mut request = world.request(0, epoch);
+    let mut request = world.request(0, alive.member_epoch);
     request.endpoint_epoch = 1;
-    let decision = heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), true, &request).unwrap();
+    let decision =
+        heartbeat::heartbeat(world.now(), world.group.as_ref().unwrap(), Before::Group, &request).unwrap();
     assert_eq!(decision.alive.endpoints, None);
 }
 
@@ -787,11 +838,12 @@ fn what_the_first_heartbeat_of_a_group_wants_is_answered_and_forgotten() {
     request.shutdown = true;
     request.endpoint = Some(member::Endpoint { host: text("h"), port: 7 });
     let group = Group::new(text("g"));
-    for exists in [false, true] {
-        let decision = heartbeat::heartbeat(world.now(), &group, exists, &request).unwrap();
+    for (before, told, kept) in [(Before::Nothing, 0, 0), (Before::Classic, 1, 0), (Before::Group, 1, 1)] {
+        let decision = heartbeat::heartbeat(world.now(), &group, before, &request).unwrap();
         assert!(decision.alive.statuses.iter().any(|status| status.code() == 4));
+        assert_eq!(decision.alive.endpoint_epoch, told, "{before:?}");
         let soft = decision.soft.unwrap();
-        assert_eq!((soft.endpoint_epoch, soft.shutdown_by.is_some()), (i32::from(exists), exists));
+        assert_eq!((soft.endpoint_epoch, soft.shutdown_by.is_some()), (kept, kept == 1), "{before:?}");
     }
 }
 
@@ -802,11 +854,11 @@ fn tags_that_are_missing_are_told_to_who_understands() {
     let mut request = world.request(0, world.clients[0].epoch);
     request.client_tags = Some(BTreeMap::from([(text("rack"), text("r"))]));
     let group = world.group.clone().unwrap();
-    let decision = heartbeat::heartbeat(world.now(), &group, true, &request).unwrap();
+    let decision = heartbeat::heartbeat(world.now(), &group, Before::Group, &request).unwrap();
     let words = "Missing required client tags for rack-aware standby assignment: [zone]. Configure them via 'client.tag.<tagKey>' in your Streams config.";
     assert!(decision.alive.statuses.contains(&command::Status::MissingClientTags(words.to_owned())));
     request.knows_missing_tags = false;
-    let decision = heartbeat::heartbeat(world.now(), &group, true, &request).unwrap();
+    let decision = heartbeat::heartbeat(world.now(), &group, Before::Group, &request).unwrap();
     assert!(decision.alive.statuses.iter().all(|status| status.code() != 6));
 }
 

@@ -95,19 +95,21 @@ fn members_take_no_more_memory_than_there_is_and_those_who_are_there_stay() {
 }
 
 #[test]
-fn a_refused_join_tells_the_id_and_leaves_no_group_behind() {
+fn a_refused_join_tells_the_id() {
     let mut trial = Trial::new(settings());
     let ticket = trial.send(join("m").known().build());
     assert_eq!(&*trial.joined(ticket).unwrap().member_id, "m");
+    assert_eq!(trial.machine.count(), 0, "an id that nobody gave makes no group");
     let ticket = trial.send(join("m").protocols(&[]).build());
     assert_eq!(&*trial.joined(ticket).unwrap().member_id, "");
-    assert_eq!(trial.machine.count(), 0);
 }
 
 #[test]
-fn a_promised_id_must_be_used_within_the_session_and_leaves_no_group_behind() {
+fn a_promised_id_must_be_used_within_the_session() {
     let mut trial = Trial::new(settings());
-    let ask = |name: &str| join(name).with(|join| join.requires_known_member_id = true);
+    let ask = |name: &str| {
+        join(name).with(|join| (join.requires_known_member_id, join.session_timeout_ms) = (true, 10_000))
+    };
     assert_eq!(join_error(&mut trial, ask("m")), ErrorCode::MemberIdRequired);
     let ticket = trial.send(ask("m").known().build());
     trial.pass(3_000);
@@ -115,9 +117,69 @@ fn a_promised_id_must_be_used_within_the_session_and_leaves_no_group_behind() {
 
     let mut trial = Trial::new(settings());
     assert_eq!(join_error(&mut trial, ask("m")), ErrorCode::MemberIdRequired);
+    trial.pass(10_000);
+    assert_eq!(join_error(&mut trial, ask("m").known()), ErrorCode::UnknownMemberId);
+}
+
+#[test]
+fn a_group_is_there_from_the_first_request_to_join_it_until_empty_groups_are_looked_for() {
+    let memory = Memory::new(20_000, "members", "a.setting");
+    let ask =
+        join("m").with(|join| (join.requires_known_member_id, join.session_timeout_ms) = (true, 10_000));
+    let wrong = join("m").protocols(&[]);
+    for (join, error) in [(ask, ErrorCode::MemberIdRequired), (wrong, ErrorCode::InconsistentGroupProtocol)] {
+        let mut trial = Trial::new(Settings { memory: Arc::clone(&memory), ..settings() });
+        assert_eq!(join_error(&mut trial, join), error);
+        assert_eq!((trial.machine.count(), trial.state()), (1, "Empty"));
+        assert!(memory.used() >= 512, "it counts");
+        trial.crash();
+        assert_eq!((trial.machine.count(), trial.state()), (1, "Empty"), "the log knows it");
+        trial.pass(600_000);
+        assert_eq!((trial.state(), memory.used()), ("Dead", 0));
+    }
+}
+
+#[test]
+fn a_commit_makes_its_group_also_where_it_stores_nothing() {
+    let mut trial = Trial::new(settings());
+    let mut long = commit("", -1);
+    long.topics[0].partitions[0].metadata = Some(text(&"m".repeat(5_000)));
+    let nothing = Commit { topics: Vec::new(), ..commit("", -1) };
+    assert_eq!((trial.commit(nothing), trial.machine.count()), (Ok(Vec::new()), 0));
+    assert_eq!(trial.commit(long), Ok(vec![vec![ErrorCode::OffsetMetadataTooLarge]]));
+    assert_eq!((trial.state(), trial.log.len()), ("Empty", 0));
     trial.pass(600_000);
     assert_eq!(trial.machine.count(), 0);
-    assert_eq!(join_error(&mut trial, ask("m").known()), ErrorCode::UnknownMemberId);
+}
+
+#[test]
+fn groups_that_nobody_comes_to_take_no_more_memory_than_there_is() {
+    let memory = Memory::new(20_000, "members", "a.setting");
+    let mut trial = Trial::new(Settings { memory: Arc::clone(&memory), ..settings() });
+    let ask = |number: i32| {
+        join("m").with(|join| {
+            join.group = text(&format!("g{number}"));
+            (join.requires_known_member_id, join.session_timeout_ms) = (true, 10_000);
+        })
+    };
+    for number in 0..60 {
+        join_error(&mut trial, ask(number));
+    }
+    // The promised ids are forgotten, the groups stay for a while.
+    trial.pass(10_000);
+    let groups = trial.machine.count();
+    assert!((10..60).contains(&groups) && memory.used() >= groups * 512, "{groups}");
+    for number in 100..160 {
+        join_error(&mut trial, ask(number));
+    }
+    assert!(memory.used() <= 20_000);
+    assert_eq!(join_error(&mut trial, ask(200)), ErrorCode::CoordinatorNotAvailable);
+    let new = |number: i32| Commit { group: text(&format!("new{number}")), ..commit("", -1) };
+    let refused = |number: &i32| trial.commit(new(*number)) == Err(ErrorCode::CoordinatorNotAvailable);
+    assert!((0..20).find(refused).is_some_and(|made| made > 0));
+    assert!(memory.used() <= 20_000);
+    trial.pass(8 * 24 * 3_600_000);
+    assert_eq!((trial.machine.count(), memory.used()), (0, 0));
 }
 
 #[test]
@@ -205,7 +267,7 @@ fn a_member_with_a_promised_id_may_leave_before_it_joins() {
     let mut trial = Trial::new(settings());
     trial.send(join("m").with(|join| join.requires_known_member_id = true).build());
     assert_eq!(trial.leave("m", None), Ok(vec![ErrorCode::None]));
-    assert_eq!(trial.machine.count(), 0);
+    assert_eq!(trial.state(), "Empty");
 }
 
 #[test]

@@ -285,6 +285,18 @@ fn patterns_are_resolved_and_follow_new_topics() {
 }
 
 #[test]
+fn the_assignor_that_most_ask_for_is_taken_and_uniform_of_equals() {
+    let mut trial = with_topics(&[("t", 2)]);
+    let asking = |id: &str, name: &str| Beat { assignor: Some(text(name)), ..join848(id, &["t"]) };
+    trial.beat(asking("a", "range")).unwrap();
+    assert_eq!(&*trial.describe848().assignor, "range");
+    trial.beat(asking("b", "uniform")).unwrap();
+    assert_eq!(&*trial.describe848().assignor, "uniform");
+    trial.beat(asking("c", "range")).unwrap();
+    assert_eq!(&*trial.describe848().assignor, "range");
+}
+
+#[test]
 fn commits_and_reads_go_by_the_members_epoch() {
     let mut trial = with_topics(&[("t", 2)]);
     trial.beat(join848("a", &["t"])).unwrap();
@@ -309,6 +321,20 @@ fn commits_and_reads_go_by_the_members_epoch() {
     assert_eq!(trial.commit(of(0, "a", 2)), ok, "it has had this since then");
     assert_eq!(trial.commit(of(1, "a", 2)), Err(ErrorCode::StaleMemberEpoch), "this one it has lost");
     assert_eq!(trial.commit(of(0, "a", 1)), Err(ErrorCode::StaleMemberEpoch));
+    let mut long = of(1, "a", 2);
+    long.topics[0].partitions[0].metadata = Some(text(&"m".repeat(5_000)));
+    let too_long = vec![ErrorCode::OffsetMetadataTooLarge];
+    assert_eq!(trial.commit(long.clone()), Ok(vec![too_long.clone()]), "what is not stored may be late");
+    assert_eq!(
+        trial.commit(Commit { generation: 3, ..long.clone() }),
+        Ok(vec![too_long.clone()]),
+        "the member's own epoch"
+    );
+    assert_eq!(trial.commit(Commit { generation: 4, ..long.clone() }), Err(ErrorCode::StaleMemberEpoch));
+    long.topics.push(of(0, "a", 2).topics.remove(0));
+    assert_eq!(trial.commit(long.clone()), Ok(vec![too_long, vec![ErrorCode::None]]));
+    long.topics.push(of(1, "a", 2).topics.remove(0));
+    assert_eq!(trial.commit(long), Err(ErrorCode::StaleMemberEpoch), "one that would be stored is late");
     let read = |trial: &mut Trial, member: Option<&str>, epoch: i32| {
         let fetch = Fetch {
             group: text(GROUP),
