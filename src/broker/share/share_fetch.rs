@@ -86,7 +86,7 @@ async fn fetch(
     check(broker, &request)?;
     let acknowledges = request.topics.iter().flat_map(|topic| &topic.partitions);
     let acknowledges = acknowledges.clone().any(|partition| !partition.acknowledgements.is_empty());
-    let step = match begin(broker, context, &request, &member, acknowledges) {
+    let (step, unknown) = match begin(broker, context, &request, &member, acknowledges) {
         Err(failure) if failure.code == ErrorCode::ShareSessionLimitReached => {
             // Who has no session waits as if there were no records, so that it does not ask all the time.
             broker.clock.sleep(wait_of(&request)).await;
@@ -105,7 +105,11 @@ async fn fetch(
     let fetching = async {
         match request.is_renew {
             true => Outcomes::new(),
-            false => broker.share.fetch(&wanted).await,
+            false => {
+                let mut outcomes = broker.share.fetch(&wanted).await;
+                outcomes.extend(unknown);
+                outcomes
+            }
         }
     };
     // What is acknowledged is so before anything is fetched; only the writing of both goes on side by side.
@@ -144,15 +148,15 @@ fn check(broker: &Broker, request: &Request) -> Result<(), Refused> {
     Ok(())
 }
 
-/// Takes the session's step; gives its partitions in the order in which they are served: first those that are not there,
-/// which nobody has to wait for.
+/// Takes the session's step; gives its partitions in the order in which they are served, and what is to be said of those
+/// that are not there.
 fn begin(
     broker: &Arc<Broker>,
     context: &Context,
     request: &Request,
     member: &Member,
     acknowledges: bool,
-) -> Result<Step, Failure> {
+) -> Result<(Step, Outcomes), Failure> {
     let place = |topic: TopicId, index: i32| (topic, PartitionIndex(index));
     let named: Vec<Place> = request
         .topics
@@ -172,16 +176,21 @@ fn begin(
         presence.opened(member.clone());
     }
     let image = broker.publisher.current();
-    let is_there =
-        |place: &Place| image.topic_by_id(place.0).is_some_and(|topic| topic.partition(place.1).is_some());
-    let (mut there, mut places): (Vec<Place>, Vec<Place>) = step.places.into_iter().partition(is_there);
+    let mut unknown = Outcomes::new();
+    step.places.retain(|place| {
+        let code = match image.topic_by_id(place.0).map(|topic| topic.partition(place.1)) {
+            Some(Some(_)) => return true,
+            Some(None) => ErrorCode::UnknownTopicOrPartition,
+            None => ErrorCode::UnknownTopicId,
+        };
+        unknown.push((*place, Err(code.into())));
+        false
+    });
     // Another partition is the first each time (`PartitionRotateStrategy`).
-    if let Some(turn) = usize::try_from(epoch).ok().and_then(|epoch| epoch.checked_rem(there.len())) {
-        there.rotate_left(turn);
+    if let Some(turn) = usize::try_from(epoch).ok().and_then(|epoch| epoch.checked_rem(step.places.len())) {
+        step.places.rotate_left(turn);
     }
-    places.append(&mut there);
-    step.places = places;
-    Ok(step)
+    Ok((step, unknown))
 }
 
 fn wait_of(request: &Request) -> Duration {

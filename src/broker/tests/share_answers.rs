@@ -176,3 +176,20 @@ async fn a_partition_without_acknowledgements_is_told_only_beside_one_with_some(
     let accepted = AcknowledgementBatch::default().with_last_offset(0).with_acknowledge_types(vec![1]);
     assert_eq!(acknowledge(3, vec![accepted]).await, [0, 0]);
 }
+
+#[tokio::test]
+async fn what_is_not_there_is_told_also_when_no_record_is_wanted() {
+    let world = World::new(&[]).await;
+    let topic = |id: Uuid, index: i32| {
+        let partition = FetchPartition::default().with_partition_index(index);
+        FetchTopic::default().with_topic_id(id).with_partitions(vec![partition])
+    };
+    let request = ShareFetchRequest::default()
+        .with_group_id(Some(group_id()))
+        .with_member_id(Some(text("m")))
+        .with_topics(vec![topic(world.topic_id(), 1), topic(Uuid::from_u128(5), 0)]);
+    let answer = world.bench.ask(&request, 1).await;
+    let mut codes: Vec<i16> = answer.responses.iter().map(|topic| topic.partitions[0].error_code).collect();
+    codes.sort_unstable();
+    assert_eq!(codes, [ErrorCode::UnknownTopicOrPartition.code(), ErrorCode::UnknownTopicId.code()]);
+}
