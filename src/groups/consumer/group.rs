@@ -212,10 +212,17 @@ impl Group {
         (self.resolved.len(), self.resolved.values().next())
     }
 
-    /// The assignor that most members ask for; of equals the last by name, which of the two that there are comes first in
-    /// Kafka's `TimelineHashMap` of any size (`ConsumerGroup.preferredServerAssignor`).
-    pub(crate) fn preferred_assignor(&self) -> Option<&Arc<str>> {
-        self.assignors.iter().max_by_key(|(_, count)| **count).map(|(name, _)| name)
+    /// The assignor that most members ask for. Of equals the one that nobody asked for before this request, which Java puts
+    /// first in its copy (`ConsumerGroup.computePreferredServerAssignor`); else the last by name, which of the two that
+    /// there are comes first in Kafka's `TimelineHashMap` of any size (`preferredServerAssignor`).
+    pub(crate) fn preferred_assignor(&self, newcomer: Option<&str>) -> Option<&Arc<str>> {
+        let rank = |(name, count): &(&Arc<str>, &usize)| (**count, newcomer == Some(&***name));
+        self.assignors.iter().max_by_key(rank).map(|(name, _)| name)
+    }
+
+    /// Whether a member asks for this assignor.
+    pub(crate) fn has_assignor(&self, name: &str) -> bool {
+        self.assignors.contains_key(name)
     }
 
     /// How many members speak the classic protocol.

@@ -96,6 +96,7 @@ impl Turn<'_> {
         let updated = updated(&member, request);
         let before = Arc::clone(&self.group);
         let pattern = self.pattern_change(&before, &member, &updated)?;
+        self.newcomer = updated.assignor.clone().filter(|name| !before.has_assignor(name));
         if updated != member {
             self.push_member(&updated);
         }
@@ -103,9 +104,10 @@ impl Turn<'_> {
         self.schedule_resolution(pattern, &before, &updated);
         let topics_changed = updated.topics != member.topics;
         let assignor_changed = {
-            let name = |group: &Group| group.preferred_assignor().cloned();
+            let name = |group: &Group, newcomer| group.preferred_assignor(newcomer).cloned();
             let default = || Arc::from(self.world.settings.default_assignor().name());
-            name(&before).unwrap_or_else(default) != name(&self.group).unwrap_or_else(default)
+            let now = name(&self.group, self.newcomer.as_deref());
+            name(&before, None).unwrap_or_else(default) != now.unwrap_or_else(default)
         };
         let changed = topics_changed || pattern != PatternChange::No;
         self.refresh(topics_changed || pattern == PatternChange::UpdatedAndResolved || assignor_changed);

@@ -17,7 +17,7 @@ pub(crate) fn describe(group: &Group, default_assignor: &str, image: &Image) -> 
         state: group.state().name(),
         epoch: group.epoch,
         target_epoch: group.target_epoch,
-        assignor: group.preferred_assignor().cloned().unwrap_or_else(|| Arc::from(default_assignor)),
+        assignor: group.preferred_assignor(None).cloned().unwrap_or_else(|| Arc::from(default_assignor)),
         members: group.members().map(|member| describe_member(group, member, image)).collect(),
     }
 }

@@ -45,11 +45,13 @@ pub(crate) struct Turn<'a> {
     pub(crate) outcome: Outcome<Groups>,
     /// Something changed that no record tells.
     touched: bool,
+    /// The assignor that the request asks for and nobody did before.
+    pub(crate) newcomer: Option<Arc<str>>,
 }
 
 impl<'a> Turn<'a> {
     pub(crate) fn new(world: World<'a>, group: Arc<Group>) -> Turn<'a> {
-        Turn { world, group, outcome: Outcome::nothing(), touched: false }
+        Turn { world, group, outcome: Outcome::nothing(), touched: false, newcomer: None }
     }
 
     /// The outcome, with the draft where records do not tell all of it.
@@ -134,7 +136,8 @@ impl<'a> Turn<'a> {
 
     /// The assignor that the group uses.
     pub(crate) fn assignor(&self) -> Assignor {
-        let preferred = self.group.preferred_assignor().and_then(|name| Assignor::named(name));
+        let preferred =
+            self.group.preferred_assignor(self.newcomer.as_deref()).and_then(|name| Assignor::named(name));
         preferred.unwrap_or_else(|| self.world.settings.default_assignor())
     }
 

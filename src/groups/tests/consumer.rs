@@ -294,6 +294,17 @@ fn the_assignor_that_most_ask_for_is_taken_and_uniform_of_equals() {
     assert_eq!(&*trial.describe848().assignor, "uniform");
     trial.beat(asking("c", "range")).unwrap();
     assert_eq!(&*trial.describe848().assignor, "range");
+
+    // Who brings one that nobody asked for before has it used once, for a new epoch.
+    let mut trial = with_topics(&[("t", 2)]);
+    trial.beat(asking("a", "uniform")).unwrap();
+    trial.beat(join848("b", &["t"])).unwrap();
+    let before = trial.epoch();
+    trial.beat(Beat { assignor: Some(text("range")), ..alive("b", 3) }).unwrap();
+    assert_eq!((trial.epoch(), &*trial.describe848().assignor), (before + 1, "uniform"));
+    let epoch = trial.describe848().members[1].epoch;
+    trial.beat(Beat { assignor: Some(text("range")), ..alive("b", epoch) }).unwrap();
+    assert_eq!(trial.epoch(), before + 1);
 }
 
 #[test]
