@@ -56,7 +56,7 @@ const COPY_SUFFIX: usize = 40;
 fn ask(broker: &Broker, topic: &str, index: i32, path: &str) -> ErrorCode {
     // Kafka cannot read the partition back from a name that was cut.
     let folder = format!("{topic}-{index}").len().saturating_add(COPY_SUFFIX);
-    if topic.is_empty() || folder > FOLDER_MAX {
+    if folder > FOLDER_MAX {
         return ErrorCode::InvalidTopicException;
     }
     let partition = TopicPartition::new(topic, PartitionIndex(index));

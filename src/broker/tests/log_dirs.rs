@@ -97,7 +97,7 @@ async fn a_partition_moves_to_another_directory_and_goes_on_there() {
     }
     super::data::produce_some(&bench, "t").await;
     assert_eq!(alter(&bench, &path("two"), "later", 2).await, ErrorCode::UnknownTopicOrPartition);
-    assert_eq!(alter(&bench, &path("two"), "", 2).await, ErrorCode::InvalidTopicException);
+    assert_eq!(alter(&bench, &path("two"), "", 2).await, ErrorCode::UnknownTopicOrPartition);
     create(&bench, "later", 1).await;
     let later = bench.broker.replicas.by_name("later", PartitionIndex(0)).unwrap();
     assert_eq!(later.log().directory_id(), bench.directory(&path("two")), "the wish was kept");
