@@ -36,7 +36,7 @@ pub struct Fetch {
     pub min_bytes: u64,
     /// Bytes of the whole answer; only its first batch may be larger.
     pub max_bytes: usize,
-    /// How many records; whole batches may make it more, unless `exact`.
+    /// How many records; whole batches may make it more, unless `exact`. A negative number has no records, but failures.
     pub max_records: i64,
     /// How many records one acquired range had best have.
     pub batch_size: i64,
@@ -73,7 +73,7 @@ impl Service {
     /// Fetches. Waits until there is something to deliver or the deadline is over; nothing runs meanwhile. A
     /// share-partition that is not loaded yet is not waited for when there is enough without it.
     pub async fn fetch(&self, fetch: &Fetch) -> Outcomes {
-        if fetch.max_records <= 0 || fetch.max_bytes == 0 {
+        if fetch.max_records == 0 || fetch.max_bytes == 0 {
             return Vec::new();
         }
         let mut outcomes = Vec::new();
@@ -185,6 +185,7 @@ impl Service {
         let all: Vec<&Arc<Live>> = read.iter().map(|(live, _, _)| *live).collect();
         for (live, from, answer) in read.into_iter().filter(|(_, _, answer)| answer.bytes > 0) {
             if left <= 0 {
+                look.enough = true;
                 break;
             }
             match self.acquire(fetch, live, (from, left), (&answer, &rules)) {

@@ -102,6 +102,10 @@ async fn fetch(
             false => Results::new(),
         }
     };
+    if !request.is_renew && !wanted.places.is_empty() && !is_acquire_mode(request.acquire_mode) {
+        acknowledging.await;
+        return Err(Refused::new(ErrorCode::InvalidRequest, "no such acquire mode"));
+    }
     let fetching = async {
         match request.is_renew {
             true => Outcomes::new(),
@@ -191,6 +195,10 @@ fn begin(
         step.places.rotate_left(turn);
     }
     Ok((step, unknown))
+}
+
+fn is_acquire_mode(mode: i8) -> bool {
+    (0..=RECORD_LIMIT).contains(&mode)
 }
 
 fn wait_of(request: &Request) -> Duration {
@@ -287,5 +295,15 @@ fn acquired(one: crate::share::Acquired) -> AcquiredRecords {
         first_offset: one.first,
         last_offset: one.end.saturating_sub(1),
         delivery_count: one.count,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_two_acquire_modes() {
+        assert_eq!([-1, 0, 1, 2].map(is_acquire_mode), [false, true, true, false]);
     }
 }

@@ -193,3 +193,24 @@ async fn what_is_not_there_is_told_also_when_no_record_is_wanted() {
     codes.sort_unstable();
     assert_eq!(codes, [ErrorCode::UnknownTopicOrPartition.code(), ErrorCode::UnknownTopicId.code()]);
 }
+
+#[tokio::test]
+async fn a_negative_number_of_records_tells_failures_and_takes_nothing() {
+    let world = World::new(&[]).await;
+    let partition = FetchPartition::default();
+    let topic = FetchTopic::default().with_topic_id(world.topic_id()).with_partitions(vec![partition]);
+    let request = ShareFetchRequest::default()
+        .with_group_id(Some(group_id()))
+        .with_member_id(Some(text("m")))
+        .with_max_records(-1)
+        .with_max_bytes(1000)
+        .with_topics(vec![topic]);
+    // The group has no state of the partition.
+    let answer = world.bench.ask(&request, 1).await;
+    assert_ne!(answer.responses[0].partitions[0].error_code, 0);
+    world.join("m").await;
+    let answer = world.bench.ask(&request, 1).await;
+    let told = &answer.responses[0].partitions[0];
+    assert_eq!((told.error_code, told.acquired_records.len()), (0, 0));
+    assert_eq!(fetch(&world, 0, &[("t", &[0])]).await, [(String::from("t"), 0, 1)]);
+}
