@@ -184,8 +184,10 @@ impl Log {
         if end != core.next {
             let (checkpoint, file) = (core.next, end);
             tracing::error!(partition = %self.partition, %checkpoint, %file, "log ends elsewhere than its checkpoint says");
+            if end < checkpoint {
+                self.lower_end(core, end);
+            }
             core.next = end;
-            core.synced = core.synced.min(end);
             self.published.store(End { offset: end, segment: segment.base, position: segment.size() });
             self.announce(core);
         }

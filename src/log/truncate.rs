@@ -86,10 +86,7 @@ impl Log {
 
     /// Indexes, epochs, producers and numbers follow the files.
     fn shorten_state(&self, core: &mut Core, last: &Arc<Segment>, to: Offset) -> Result<(), Error> {
-        self.start.fetch_min(to.0, Ordering::AcqRel);
-        self.start_saved.fetch_min(to.0, Ordering::AcqRel);
-        self.high_watermark.fetch_min(to.0, Ordering::AcqRel);
-        self.recovery_point.fetch_min(to.0, Ordering::AcqRel);
+        self.lower_end(core, to);
         let aborted = last.aborted(&self.directory)?;
         last.set_aborted(aborted.iter().filter(|entry| entry.last < to).copied().collect());
         self.cut_indexes(last, to);
@@ -98,9 +95,6 @@ impl Log {
         let rebuilt = self.rebuild_producers(to, to)?;
         let segments = self.view.load();
         core.dirty.retain(|dirty| segments.iter().any(|segment| Arc::ptr_eq(segment, dirty)));
-        core.next = to;
-        core.sync_to = core.sync_to.min(to);
-        core.synced = core.synced.min(to);
         let warm = self.warm(core)?;
         warm.active = active;
         warm.indexes_stale = true;
@@ -109,6 +103,16 @@ impl Log {
         warm.snapshots.retain(|snapshot| snapshot.0 <= to);
         warm.epochs_dirty |= warm.epochs.truncate_from_end(to);
         Ok(())
+    }
+
+    /// The log ends at `to`, below what was thought, and no number says more.
+    pub(crate) fn lower_end(&self, core: &mut Core, to: Offset) {
+        for number in [&self.start, &self.start_saved, &self.high_watermark, &self.recovery_point] {
+            number.fetch_min(to.0, Ordering::AcqRel);
+        }
+        core.next = to;
+        core.sync_to = core.sync_to.min(to);
+        core.synced = core.synced.min(to);
     }
 
     /// Takes the indexes of a segment that was closed into memory.

@@ -91,3 +91,22 @@ fn a_checkpoint_that_ends_too_early_hides_no_record() {
     assert_eq!(log.log_end_offset(), Offset(40));
     assert_eq!(served(&log, 0).0.len(), 40);
 }
+
+#[test]
+fn a_checkpoint_that_ends_too_late_is_forgotten() {
+    let bench = Bench::new();
+    forty(&bench);
+    let file = bench.path().join("recovery-point-offset-checkpoint");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("topic 0 40\n", "topic 0 90\n")).unwrap();
+    let dirs = bench.open();
+    let log = open_log(&dirs, small);
+    log.confirm_end();
+    assert_eq!((log.log_end_offset(), log.recovery_point()), (Offset(40), Offset(40)));
+    assert!(log.high_watermark() <= Offset(40));
+    append(&log, batch(1, 100, 1000));
+    // With nothing to wait for, the disk thread comes to rest.
+    dirs.close(-1);
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("topic 0 41\n"), "{text}");
+}
