@@ -42,6 +42,13 @@ def topology(w):
     return w.plan if not epoch else {**w.plan, "Epoch": epoch}
 
 
+def may_begin(w, request):
+    """Whether the topics of an application can be there: Kafka's code fails over the endpoint of a member while they are not."""
+    plan = request.get("Topology") or w.plan or {}
+    names = {topic["name"] for topic in w.topics}
+    return all(set(one["SourceTopics"]) <= names and not one["CopartitionGroups"] for one in plan.get("Subtopologies") or [])
+
+
 def heartbeat(w, version):
     rng, mine = w.rng, w.sharer()
     first, leaves = mine["epoch"] <= 0, mine["epoch"] > 0 and rng.random() < 0.08

@@ -6,7 +6,7 @@ from harness.raw import NUMBERS, _holds as holds
 # A large number here would only be waited for, or make a million of something; a small time limit lets chance decide.
 LIMITED = {
     "MaxWaitMs": [0, -1, 1], "TimeoutMs": [10000], "timeoutMs": [20000], "SessionTimeoutMs": [0, -1, 6000000], "RebalanceTimeoutMs": [60000],
-    "NumPartitions": [0, -2, 10001], "Count": [0, -1, 10001], "ReplicationFactor": [0, -2, 2], "CoordinatorEpoch": [0], "ProducerEpoch": [0, 1, -1],
+    "NumPartitions": [0, -2, 10001], "Count": [0, -1, 20001], "ReplicationFactor": [0, -2, 2], "CoordinatorEpoch": [0], "ProducerEpoch": [0, 1, -1],
     "TransactionTimeoutMs": [0, -1, 600000], "V3AndBelowProducerEpoch": [0, 1, -1], "Acks": [2, -2], "CoordinatorKeyType": [0], "BrokerId": [7],
     "CommittedOffset": [0, -1, 5], "MaxVersionLevel": [99], "TransactionVersion": [0, 1, 2, 3],
     "Partitions": [0, -1, 3, 10001], "MaxRecords": [0, -1, 1, 2147483647], "MinBytes": [0, -1, 1], "SessionId": [0, 1, -1, 12345],

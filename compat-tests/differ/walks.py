@@ -263,9 +263,11 @@ class Walk:
         while self.rng.random() < doubt:
             request = copy.deepcopy(request)
             twist(self.rng, request, self.driver.apis[name].asks(version))
-        if self.family == "mixed" and request.get("Protocols"):
-            # Kafka's code fails over a protocol that a member names twice when the group becomes classic again.
+        if request.get("Protocols"):
+            # Kafka's code fails over a protocol that a member names twice, and answers nothing.
             request["Protocols"] = share.once("Name", request["Protocols"])
+        if request.get("UserEndpoint") and not streams.may_begin(self, request):
+            request["UserEndpoint"] = None
         self.ask(name, version, request)
 
     def ask(self, name, version, request):
