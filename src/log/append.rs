@@ -151,7 +151,7 @@ impl Log {
             return Err(Error::OffsetOutOfRange { offset: base, start: self.log_start_offset(), end: base });
         };
         let segment = self.roll_if_due(core, header, base, last)?;
-        let aborted_before = if marker.is_some() { Some(segment.aborted(&self.directory)?) } else { None };
+        let aborted_before = if marker.is_some() { Some(self.aborted_of(&segment)?) } else { None };
         let bytes = u64::try_from(header.total_size()).unwrap_or(u64::MAX);
         let config = self.config.load();
         let warm = self.warm(core)?;

@@ -193,8 +193,7 @@ impl Log {
             self.write_synced(&segment.path(Kind::Index), &offsets)?;
             self.write_synced(&segment.path(Kind::TimeIndex), &times)?;
         }
-        let aborted: Vec<u8> =
-            segment.aborted(&self.directory)?.iter().flat_map(aborted_index::encode).collect();
+        let aborted: Vec<u8> = self.aborted_of(segment)?.iter().flat_map(aborted_index::encode).collect();
         let path = segment.path(Kind::AbortedIndex);
         let there = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
         let length = u64::try_from(aborted.len()).unwrap_or(u64::MAX);
@@ -204,7 +203,7 @@ impl Log {
         Ok(())
     }
 
-    fn write_synced(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn write_synced(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
         write_whole(&self.directory, path, bytes).map_err(|error| self.full_or(error))?;
         let file = self.directory.disk.open(path, Open::ReadWrite).map_err(|error| Error::io(path, error))?;
         self.synced_or_offline(path, file.sync_data())

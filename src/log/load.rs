@@ -7,6 +7,7 @@ use crate::log::Active;
 use crate::log::Core;
 use crate::log::Log;
 use crate::log::Warm;
+use crate::log::aborted_index;
 use crate::log::aborted_index::AbortedTransaction;
 use crate::log::checkpoint::read_text;
 use crate::log::directory::Directory;
@@ -216,6 +217,23 @@ impl Log {
         u64::try_from(self.config.load().index_interval_bytes).unwrap_or(0)
     }
 
+    /// The aborted transactions whose markers lie in a segment. A list that is damaged is made anew, as nobody could
+    /// tell otherwise what was aborted, and no transaction could end here.
+    pub(crate) fn aborted_of(&self, segment: &Segment) -> Result<Arc<Vec<AbortedTransaction>>, Error> {
+        match segment.aborted(&self.directory) {
+            Err(Error::Damaged { .. }) => {}
+            known => return known,
+        }
+        let segments = self.view.load();
+        let next = segments.iter().map(|other| other.base).find(|base| *base > segment.base);
+        let range = (self.log_start_offset(), next.unwrap_or_else(|| self.published.offset()));
+        let entries = rebuild_aborted(&self.directory, (&self.place, &segments), segment, range)?;
+        let bytes: Vec<u8> = entries.iter().flat_map(aborted_index::encode).collect();
+        self.write_synced(&segment.path(Kind::AbortedIndex), &bytes)?;
+        segment.set_aborted(entries);
+        segment.aborted(&self.directory)
+    }
+
     /// Producer state at `to`: the newest good snapshot not above `snapshot_max`, and the batches since.
     pub(crate) fn rebuild_producers(&self, to: Offset, snapshot_max: Offset) -> Result<Rebuilt, Error> {
         let segments = self.view.load();
@@ -360,6 +378,20 @@ pub(crate) fn rebuild_producers(
         replay(directory, segment, (from, range.to), &mut rebuilt)?;
     }
     Ok(rebuilt)
+}
+
+/// The aborted transactions of a segment that ends at `end`, from its batches: for a list of them that is damaged.
+pub(crate) fn rebuild_aborted(
+    directory: &Directory,
+    (place, segments): (&Place, &[Arc<Segment>]),
+    segment: &Segment,
+    (start, end): (Offset, Offset),
+) -> Result<Vec<AbortedTransaction>, Error> {
+    let path = segment.path(Kind::AbortedIndex);
+    tracing::warn!(file = %path.display(), "rebuilding a damaged list of aborted transactions");
+    let range = Range { start, to: end, snapshot_max: segment.base };
+    let rebuilt = rebuild_producers(directory, (place, segments), range)?;
+    Ok(rebuilt.aborted.into_iter().filter(|entry| entry.last >= segment.base).collect())
 }
 
 /// The newest snapshot from `min` to `max` that is whole; broken ones are removed.

@@ -173,7 +173,7 @@ impl Log {
         let mut found = Vec::new();
         let first = segments.partition_point(|segment| segment.base <= from).saturating_sub(1);
         for segment in segments.iter().skip(first) {
-            if aborted_index::collect(segment.aborted(&self.directory)?.as_ref(), from, to, &mut found) {
+            if aborted_index::collect(self.aborted_of(segment)?.as_ref(), from, to, &mut found) {
                 break;
             }
         }

@@ -19,6 +19,7 @@ use crate::log::load;
 use crate::log::load::Listing;
 use crate::log::load::Range;
 use crate::log::load::read_epochs;
+use crate::log::load::rebuild_aborted;
 use crate::log::load::rebuild_producers;
 use crate::log::load::stopped;
 use crate::log::offset_index::TailIndex;
@@ -439,7 +440,7 @@ impl<'a> Recovery<'a> {
         }
         let range = Range { start, to: self.end, snapshot_max };
         let rebuilt = rebuild_producers(self.directory, (self.place, &self.segments), range)?;
-        self.write_aborted(&rebuilt.aborted)?;
+        self.write_aborted(&rebuilt.aborted, start)?;
         let snapshot = producer_snapshot::encode(&rebuilt.producers);
         write_synced(self.directory, &layout::file_path(&dir, self.end, Kind::Snapshot), &snapshot)?;
         self.epochs.truncate_from_end(self.end);
@@ -463,7 +464,7 @@ impl<'a> Recovery<'a> {
     }
 
     /// The lists of aborted transactions: entries below the recovery point stay, the rest comes from the walk.
-    fn write_aborted(&self, walked: &[AbortedTransaction]) -> Result<(), Error> {
+    fn write_aborted(&self, walked: &[AbortedTransaction], start: Offset) -> Result<(), Error> {
         for (index, segment) in self.segments.iter().enumerate().skip(self.first) {
             let next = self.segments.get(index + 1).map_or(self.end, |next| next.base);
             let path = segment.path(Kind::AbortedIndex);
@@ -471,7 +472,15 @@ impl<'a> Recovery<'a> {
             let old = match there {
                 Some(stat) => {
                     let bytes = self.directory.disk.read(&path, stat.length);
-                    aborted_index::parse(&bytes.map_err(|error| Error::io(&path, error))?).0
+                    let bytes = bytes.map_err(|error| Error::io(&path, error))?;
+                    let (entries, good) = aborted_index::parse(&bytes);
+                    let promised = entries.last().is_none_or(|last| last.last < self.recovery_point);
+                    if good < bytes.len() && promised {
+                        let files = (self.place.as_ref(), self.segments.as_slice());
+                        rebuild_aborted(self.directory, files, segment, (start, next))?
+                    } else {
+                        entries
+                    }
                 }
                 None => Vec::new(),
             };

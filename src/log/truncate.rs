@@ -87,7 +87,7 @@ impl Log {
     /// Indexes, epochs, producers and numbers follow the files.
     fn shorten_state(&self, core: &mut Core, last: &Arc<Segment>, to: Offset) -> Result<(), Error> {
         self.lower_end(core, to);
-        let aborted = last.aborted(&self.directory)?;
+        let aborted = self.aborted_of(last)?;
         last.set_aborted(aborted.iter().filter(|entry| entry.last < to).copied().collect());
         self.cut_indexes(last, to);
         self.remove_snapshots_above(to)?;

@@ -261,7 +261,7 @@ impl Run<'_> {
         let aborted = transactions.take_index();
         let only = group.first().filter(|_| !changed);
         if let Some(only) = only
-            && *only.aborted(&self.log.directory)? == aborted
+            && *self.log.aborted_of(only)? == aborted
         {
             return Ok(None);
         }

@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::log::ProducerError;
+use crate::log::layout;
+use crate::log::layout::Kind;
 use crate::record::control::EndTransaction;
 
 #[test]
@@ -34,18 +36,11 @@ fn duplicates_are_known_after_a_clean_restart_and_after_a_kill() {
 #[test]
 fn transactions_are_rebuilt_after_a_kill_with_their_aborted_list() {
     let bench = Bench::new();
-    let (id, epoch) = (ProducerId(9), ProducerEpoch(0));
     let expect = {
         let dirs = bench.open();
         let log = open_log(&dirs, small);
         for round in 0..30 {
-            let sequence = round * 10;
-            let batch = builder(10, 100, 5).producer(id, epoch, sequence).transactional().build();
-            append(&log, batch);
-            append(&log, batch_of_others(3));
-            let end = EndTransaction { committed: round % 3 != 0, coordinator_epoch: 1 };
-            let coordinator = Append { origin: Origin::Coordinator, ..how(false) };
-            log.append(end.batch(id, epoch, Timestamp(6)), coordinator).unwrap();
+            transaction(&log, round);
             if round == 14 {
                 dirs.checkpoint_now();
             }
@@ -53,7 +48,7 @@ fn transactions_are_rebuilt_after_a_kill_with_their_aborted_list() {
         assert!(log.segment_count() > 1);
         log.set_high_watermark(log.log_end_offset());
         assert_eq!(log.first_unstable_offset().unwrap(), None);
-        let open = builder(1, 10, 7).producer(id, epoch, 300).transactional().build();
+        let open = builder(1, 10, 7).producer(WRITER.0, WRITER.1, 300).transactional().build();
         append(&log, open);
         log.aborted(Offset(0), Offset(10_000)).unwrap()
     };
@@ -69,6 +64,59 @@ fn transactions_are_rebuilt_after_a_kill_with_their_aborted_list() {
     let producers = log.producers().unwrap();
     assert_eq!(producers.len(), 1);
     assert_eq!(producers[0].transaction_start, Some(Offset(last)));
+}
+
+const WRITER: (ProducerId, ProducerEpoch) = (ProducerId(9), ProducerEpoch(0));
+
+/// One transaction of 15 records; each third one is aborted.
+fn transaction(log: &Log, round: i32) {
+    let (id, epoch) = WRITER;
+    append(log, builder(10, 100, 5).producer(id, epoch, round * 10).transactional().build());
+    append(log, batch_of_others(3));
+    let end = EndTransaction { committed: round % 3 != 0, coordinator_epoch: 1 };
+    let coordinator = Append { origin: Origin::Coordinator, ..how(false) };
+    log.append(end.batch(id, epoch, Timestamp(6)), coordinator).unwrap();
+}
+
+#[test]
+fn a_damaged_list_of_aborted_transactions_is_made_anew() {
+    for (clean, damage) in [(true, 0), (true, 34), (false, 0), (false, 34)] {
+        let bench = Bench::new();
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        (0..30).for_each(|round| transaction(&log, round));
+        let expect = log.aborted(Offset(0), Offset(10_000)).unwrap();
+        let bases: Vec<Offset> = log.view.load().iter().map(|segment| segment.base).collect();
+        let folder = log.path();
+        drop(log);
+        if clean {
+            dirs.close(-1)
+        } else {
+            dirs.checkpoint_now()
+        }
+        drop(dirs);
+        let mut damaged = 0;
+        for base in &bases {
+            let path = layout::file_path(&folder, *base, Kind::AbortedIndex);
+            let Ok(mut bytes) = std::fs::read(&path) else { continue };
+            if let Some(byte) = bytes.get_mut(damage) {
+                *byte = 0xff;
+                damaged += 1;
+                std::fs::write(&path, bytes).unwrap();
+            }
+        }
+        assert!(damaged > 1, "{bases:?}");
+        let dirs = bench.open();
+        let log = open_log(&dirs, small);
+        assert_eq!(log.aborted(Offset(0), Offset(10_000)).unwrap(), expect, "{clean} {damage}");
+        // Transactions end here as before, and what is made anew is kept.
+        transaction(&log, 30);
+        let expect = log.aborted(Offset(0), Offset(10_000)).unwrap();
+        assert_eq!(expect.len(), 11);
+        dirs.close(-1);
+        let log = open_log(&bench.open(), small);
+        assert_eq!(log.aborted(Offset(0), Offset(10_000)).unwrap(), expect);
+    }
 }
 
 fn batch_of_others(count: i32) -> CheckedBatch {
