@@ -266,6 +266,9 @@ class Walk:
         if request.get("Protocols"):
             # Kafka's code fails over a protocol that a member names twice, and answers nothing.
             request["Protocols"] = share.once("Name", request["Protocols"])
+        if self.family == "mixed" and name == "ConsumerGroupHeartbeat" and not request["MemberId"]:
+            # Partitions go by the order of ids, and one that the broker makes is random.
+            request["MemberId"] = self.member()["own"]
         if request.get("UserEndpoint") and not streams.may_begin(self, request):
             request["UserEndpoint"] = None
         self.ask(name, version, request)
