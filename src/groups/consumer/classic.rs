@@ -94,8 +94,7 @@ impl Turn<'_> {
         };
         let blob = request.protocols.first().map(|protocol| &protocol.metadata);
         let subscription = blob.and_then(|blob| embedded::subscription(blob, self.world.image));
-        // As Kafka, which has no code for a subscription that is none.
-        let subscription = subscription.ok_or(ErrorCode::UnknownServerError)?;
+        let subscription = subscription.ok_or(ErrorCode::InconsistentGroupProtocol)?;
         let holder = request.instance_id.as_deref().and_then(|id| self.group.static_member(id)).cloned();
         let downgrades = holder.as_ref().is_some_and(|holder| self.may_downgrade_with(holder));
         let member = match (&request.instance_id, holder) {

@@ -173,6 +173,9 @@ fn requests_of_classic_members_are_checked() {
     assert_eq!((told.error, &*told.member_id), (ErrorCode::MemberIdRequired, "a"));
     let ticket = trial.send(join("a").with(|join| join.protocol_type = text("connect")).build());
     assert_eq!(trial.joined(ticket).unwrap().error, ErrorCode::InconsistentGroupProtocol);
+    let torn = |join: &mut Join| join.protocols[0].metadata = Bytes::from_static(&[0xff, 0xff, 0]);
+    let ticket = trial.send(join("a").with(torn).build());
+    assert_eq!(trial.joined(ticket).unwrap().error, ErrorCode::InconsistentGroupProtocol);
     let joined = rejoin(&mut trial, "a");
     assert_eq!((joined.error, joined.generation), (ErrorCode::None, 3));
     let ticket = trial.send(join("c").protocols(&["other"]).build());
