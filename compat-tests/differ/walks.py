@@ -269,6 +269,10 @@ class Walk:
         if self.family == "mixed" and name == "ConsumerGroupHeartbeat" and not request["MemberId"]:
             # Partitions go by the order of ids, and one that the broker makes is random.
             request["MemberId"] = self.member()["own"]
+        for part in (request.get("Topology") or {}).get("Subtopologies") or []:
+            # Kafka's code fails over an internal topic that is named twice.
+            for internal in ("StateChangelogTopics", "RepartitionSourceTopics"):
+                part[internal] = shapes.once("Name", part[internal])
         if request.get("UserEndpoint") and not streams.may_begin(self, request):
             request["UserEndpoint"] = None
         self.ask(name, version, request)

@@ -62,11 +62,12 @@ fn keep_last(topics: &mut [DeleteRecordsTopic]) {
 }
 
 fn delete(broker: &Broker, topic: &str, asked: &DeleteRecordsPartition) -> Result<Offset, Refused> {
+    let partition = broker.replicas.by_name(topic, PartitionIndex(asked.partition_index));
+    let partition = partition.map_err(|error| Refused::from(&error))?;
     if is_internal(topic) {
         let message = format!("Cannot delete records of internal topic {topic}");
         return Err(Refused::new(ErrorCode::InvalidTopicException, message));
     }
     let before = (asked.offset != HIGH_WATERMARK).then_some(Offset(asked.offset));
-    let partition = broker.replicas.by_name(topic, PartitionIndex(asked.partition_index));
-    partition.and_then(|partition| partition.delete_records(before)).map_err(|error| Refused::from(&error))
+    partition.delete_records(before).map_err(|error| Refused::from(&error))
 }

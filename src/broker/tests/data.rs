@@ -631,7 +631,13 @@ async fn records_are_deleted_and_epochs_end_where_the_log_ends() {
     assert_eq!(delete("t", 1, 0).await, (0, 1));
     assert_eq!(delete("t", 4, 1).await, (ErrorCode::OffsetOutOfRange.code(), -1));
     assert_eq!(delete("t", -1, 2).await, (0, 3));
-    assert_eq!(delete("nope", 0, 2).await, (ErrorCode::UnknownTopicOrPartition.code(), -1));
+    // Whether it is there is asked before whether it is a topic of the broker's own.
+    for missing in ["nope", "__consumer_offsets"] {
+        assert_eq!(delete(missing, 0, 2).await, (ErrorCode::UnknownTopicOrPartition.code(), -1));
+    }
+    create(&bench, "__consumer_offsets", 1).await;
+    let refused = (ErrorCode::InvalidTopicException.code(), -1);
+    assert_eq!(delete("__consumer_offsets", 0, 2).await, refused);
     let before = bench.ask(&fetch(&bench, 12, "t", &[(0, 1)]), 12).await;
     assert_eq!(before.responses[0].partitions[0].error_code, ErrorCode::OffsetOutOfRange.code());
 
