@@ -101,7 +101,7 @@ def test_half_frames_do_not_hold_up_large_requests_of_others(folder, count, size
         took = time.monotonic() - began
         print(f"{count} half frames of {size} bytes: a large produce took {took:.1f} s, RSS {broker.rss_mib():.0f} MiB")
         assert took < 10, "far from the 30 s after which any half frame is cut"
-        assert broker.rss_mib() <= idle + 128
+        assert broker.rss_mib() <= idle + 140
         for s in halves:
             s.close()
         assert [row[4] for row in dump("franz-go", broker, topic)] == [large]
