@@ -26,12 +26,14 @@ pub struct AbortedTransaction {
     pub last_stable: Offset,
 }
 
-/// An entry as it stands in the file.
-pub(crate) fn encode(entry: &AbortedTransaction) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(ENTRY_SIZE);
-    bytes.extend(VERSION.to_be_bytes());
-    for number in [entry.producer.0, entry.first.0, entry.last.0, entry.last_stable.0] {
-        bytes.extend(number.to_be_bytes());
+/// The entries as they stand in the file.
+pub(crate) fn encode(entries: &[AbortedTransaction]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(entries.len() * ENTRY_SIZE);
+    for entry in entries {
+        bytes.extend(VERSION.to_be_bytes());
+        for number in [entry.producer.0, entry.first.0, entry.last.0, entry.last_stable.0] {
+            bytes.extend(number.to_be_bytes());
+        }
     }
     bytes
 }
@@ -100,7 +102,7 @@ mod tests {
     #[test]
     fn entries_are_34_bytes_and_a_torn_one_is_left_out() {
         let entries = [aborted(1, 5, 6), aborted(3, 9, 10)];
-        let mut bytes: Vec<u8> = entries.iter().flat_map(encode).collect();
+        let mut bytes = encode(&entries);
         assert_eq!(bytes.len(), 68);
         assert_eq!(parse(&bytes), (entries.to_vec(), 68));
         bytes.truncate(60);

@@ -193,7 +193,7 @@ impl Log {
             self.write_synced(&segment.path(Kind::Index), &offsets)?;
             self.write_synced(&segment.path(Kind::TimeIndex), &times)?;
         }
-        let aborted: Vec<u8> = self.aborted_of(segment)?.iter().flat_map(aborted_index::encode).collect();
+        let aborted = aborted_index::encode(&self.aborted_of(segment)?);
         let path = segment.path(Kind::AbortedIndex);
         let there = self.directory.disk.stat(&path).map_err(|error| Error::io(&path, error))?;
         let length = u64::try_from(aborted.len()).unwrap_or(u64::MAX);

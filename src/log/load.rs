@@ -187,8 +187,9 @@ impl Log {
             tracing::error!(partition = %self.partition, %checkpoint, %file, "log ends elsewhere than its checkpoint says");
             if end < checkpoint {
                 self.lower_end(core, end);
+            } else {
+                core.next = end;
             }
-            core.next = end;
             self.published.store(End { offset: end, segment: segment.base, position: segment.size() });
             self.announce(core);
         }
@@ -228,7 +229,7 @@ impl Log {
         let next = segments.iter().map(|other| other.base).find(|base| *base > segment.base);
         let range = (self.log_start_offset(), next.unwrap_or_else(|| self.published.offset()));
         let entries = rebuild_aborted(&self.directory, (&self.place, &segments), segment, range)?;
-        let bytes: Vec<u8> = entries.iter().flat_map(aborted_index::encode).collect();
+        let bytes = aborted_index::encode(&entries);
         self.write_synced(&segment.path(Kind::AbortedIndex), &bytes)?;
         segment.set_aborted(entries);
         segment.aborted(&self.directory)

@@ -50,7 +50,7 @@ pub fn time_index(bytes: &[u8]) -> bool {
 /// A `.txnindex` file. How many entries were taken.
 pub fn aborted_index(bytes: &[u8]) -> usize {
     let (entries, good) = aborted_index::parse(bytes);
-    let written: Vec<u8> = entries.iter().flat_map(aborted_index::encode).collect();
+    let written = aborted_index::encode(&entries);
     assert_eq!(bytes.get(..good), Some(written.as_slice()), "entries are written as they were read");
     entries.len()
 }

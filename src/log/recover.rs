@@ -490,7 +490,7 @@ impl<'a> Recovery<'a> {
             });
             let entries: Vec<AbortedTransaction> = kept.chain(fresh).collect();
             if there.is_some() || !entries.is_empty() {
-                let bytes: Vec<u8> = entries.iter().flat_map(aborted_index::encode).collect();
+                let bytes = aborted_index::encode(&entries);
                 write_synced(self.directory, &path, &bytes)?;
             }
             segment.set_aborted(entries);

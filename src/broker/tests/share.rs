@@ -57,6 +57,20 @@ pub(super) struct World {
     share: share::Running,
 }
 
+/// A fetch that waits a while for records.
+pub(super) fn fetch_request(member: &str, epoch: i32, topics: Vec<FetchTopic>) -> ShareFetchRequest {
+    ShareFetchRequest::default()
+        .with_group_id(Some(group_id()))
+        .with_member_id(Some(text(member)))
+        .with_share_session_epoch(epoch)
+        .with_max_wait_ms(500)
+        .with_min_bytes(1)
+        .with_max_bytes(1 << 20)
+        .with_max_records(500)
+        .with_batch_size(500)
+        .with_topics(topics)
+}
+
 pub(super) fn text(value: &str) -> StrBytes {
     StrBytes::from_string(value.to_owned())
 }
@@ -154,16 +168,8 @@ impl World {
     async fn fetch(&self, member: &str, epoch: i32) -> Result<PartitionData, ErrorCode> {
         let partition = FetchPartition::default().with_partition_index(0);
         let topic = FetchTopic::default().with_topic_id(self.topic_id()).with_partitions(vec![partition]);
-        let request = ShareFetchRequest::default()
-            .with_group_id(Some(group_id()))
-            .with_member_id(Some(text(member)))
-            .with_share_session_epoch(epoch)
-            .with_max_wait_ms(500)
-            .with_min_bytes(1)
-            .with_max_bytes(1 << 20)
-            .with_max_records(500)
-            .with_batch_size(500)
-            .with_topics(if epoch == 0 { vec![topic] } else { Vec::new() });
+        let topics = if epoch == 0 { vec![topic] } else { Vec::new() };
+        let request = fetch_request(member, epoch, topics);
         let mut answer = self.bench.ask(&request, 1).await;
         match ErrorCode::from_code(answer.error_code).unwrap() {
             ErrorCode::None if answer.responses.is_empty() => Ok(PartitionData::default()),

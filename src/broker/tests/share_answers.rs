@@ -5,6 +5,7 @@ use super::admin::create;
 use super::data::batch;
 use super::data::send;
 use super::share::World;
+use super::share::fetch_request;
 use super::share::group_id;
 use super::share::text;
 use crate::base::ErrorCode;
@@ -90,16 +91,7 @@ async fn fetch(world: &World, epoch: i32, named: &[(&str, &[i32])]) -> Vec<(Stri
         let id = image.topic(name).unwrap().id.0;
         FetchTopic::default().with_topic_id(id).with_partitions(partitions.collect())
     });
-    let request = ShareFetchRequest::default()
-        .with_group_id(Some(group_id()))
-        .with_member_id(Some(text("m")))
-        .with_share_session_epoch(epoch)
-        .with_max_wait_ms(500)
-        .with_min_bytes(1)
-        .with_max_bytes(1 << 20)
-        .with_max_records(500)
-        .with_batch_size(500)
-        .with_topics(topics.collect());
+    let request = fetch_request("m", epoch, topics.collect());
     let answer = world.bench.ask(&request, 1).await;
     assert_eq!(answer.error_code, 0);
     let image = world.bench.broker.publisher.current();

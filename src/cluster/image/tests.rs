@@ -9,6 +9,7 @@ use crate::cluster::records::ProducerIdsRecord;
 use crate::cluster::records::Record;
 use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::records::TopicRecord;
+use crate::cluster::testing;
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -18,19 +19,9 @@ fn id(number: u128) -> TopicId {
 
 fn partition(topic: u128, index: i32) -> Record {
     PartitionRecord {
-        partition_id: PartitionIndex(index),
-        topic_id: id(topic),
         replicas: vec![BrokerId(1), BrokerId(2)],
-        isr: vec![BrokerId(1)],
-        removing_replicas: Vec::new(),
-        adding_replicas: Vec::new(),
-        leader: BrokerId(1),
-        leader_epoch: LeaderEpoch(0),
-        partition_epoch: 0,
-        directories: Vec::new(),
-        leader_recovery_state: 0,
         eligible_leader_replicas: Some(vec![BrokerId(2)]),
-        last_known_elr: None,
+        ..testing::partition(id(topic), index)
     }
     .into()
 }

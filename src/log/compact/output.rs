@@ -87,7 +87,7 @@ impl<'a> Output<'a> {
         synced(log, base, Kind::Log, &self.file)?;
         let (tail, max) = self.indexes.finish();
         let times = tail.times.lock().encode_from(0);
-        let entries: Vec<u8> = aborted.iter().flat_map(aborted_index::encode).collect();
+        let entries = aborted_index::encode(&aborted);
         let files = [
             (Kind::Index, tail.offsets.encode_from(0)),
             (Kind::TimeIndex, times),

@@ -76,14 +76,20 @@ fn what_was_read_once_is_not_looked_at_again() {
     assert!(first.proof.holds(0, first.size()));
 }
 
-#[test]
-fn a_checkpoint_that_ends_too_early_hides_no_record() {
-    let bench = Bench::new();
-    forty(&bench);
+/// As [`forty`], and a checkpoint that says that the log ends elsewhere.
+fn forty_that_end_at(bench: &Bench, end: i64) -> PathBuf {
+    forty(bench);
     let file = bench.path().join("recovery-point-offset-checkpoint");
     let text = std::fs::read_to_string(&file).unwrap();
     assert!(text.contains("topic 0 40\n"), "{text}");
-    std::fs::write(&file, text.replace("topic 0 40\n", "topic 0 39\n")).unwrap();
+    std::fs::write(&file, text.replace("topic 0 40\n", &format!("topic 0 {end}\n"))).unwrap();
+    file
+}
+
+#[test]
+fn a_checkpoint_that_ends_too_early_hides_no_record() {
+    let bench = Bench::new();
+    forty_that_end_at(&bench, 39);
     let dirs = bench.open();
     let log = open_log(&dirs, small);
     assert_eq!(log.log_end_offset(), Offset(39));
@@ -95,10 +101,7 @@ fn a_checkpoint_that_ends_too_early_hides_no_record() {
 #[test]
 fn a_checkpoint_that_ends_too_late_is_forgotten() {
     let bench = Bench::new();
-    forty(&bench);
-    let file = bench.path().join("recovery-point-offset-checkpoint");
-    let text = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, text.replace("topic 0 40\n", "topic 0 90\n")).unwrap();
+    let file = forty_that_end_at(&bench, 90);
     let dirs = bench.open();
     let log = open_log(&dirs, small);
     log.confirm_end();
