@@ -147,6 +147,8 @@ pub(crate) struct Inner {
     has_cleaner_threads: bool,
     /// Held while a log is opened, made or deleted.
     pub(crate) changes: Mutex<()>,
+    /// Held while a log goes from one directory to another, so that who lists them finds it in one.
+    pub(crate) places: Mutex<()>,
     /// Logs that are on the way to another directory.
     pub(crate) relocations: Mutex<Vec<Weak<Relocation>>>,
     /// Where partitions shall be made that do not exist yet.
@@ -266,6 +268,7 @@ impl Dirs {
             failed,
             cluster_id,
             changes: Mutex::new(()),
+            places: Mutex::new(()),
             relocations: Mutex::default(),
             preferred: Mutex::default(),
             fallen: services.fallen.clone(),
@@ -506,15 +509,12 @@ impl Dirs {
 
     /// Every directory with its state and its logs' sizes.
     pub fn describe(&self) -> Vec<Description> {
-        let opened = self.inner.homes.iter().map(|home| {
+        let logs: Vec<Vec<LogSize>> = {
+            let _places = self.inner.places.lock();
+            self.inner.homes.iter().map(|home| self.inner.logs_in(home)).collect()
+        };
+        let opened = self.inner.homes.iter().zip(logs).map(|(home, logs)| {
             let directory = &home.directory;
-            let size = |log: &Arc<Log>| LogSize {
-                partition: log.partition().clone(),
-                bytes: log.size_bytes(),
-                behind: None,
-            };
-            let mut logs: Vec<LogSize> = directory.logs().iter().map(size).collect();
-            logs.extend(self.inner.futures_in(home));
             Description {
                 path: directory.path.to_path_buf(),
                 id: Some(directory.id),
@@ -676,7 +676,18 @@ impl Inner {
         self.homes.iter().find_map(|home| home.directory.open.lock().get(partition).cloned())
     }
 
-    /// The copies that grow in a directory.
+    /// The logs of a directory, and the copies that grow in it.
+    fn logs_in(&self, home: &Home) -> Vec<LogSize> {
+        let size = |log: &Arc<Log>| LogSize {
+            partition: log.partition().clone(),
+            bytes: log.size_bytes(),
+            behind: None,
+        };
+        let mut logs: Vec<LogSize> = home.directory.logs().iter().map(size).collect();
+        logs.extend(self.futures_in(home));
+        logs
+    }
+
     fn futures_in(&self, home: &Home) -> Vec<LogSize> {
         let relocations: Vec<Arc<Relocation>> =
             self.relocations.lock().iter().filter_map(Weak::upgrade).collect();

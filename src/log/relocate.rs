@@ -157,8 +157,9 @@ impl Relocation {
         self.target.directory.id == home.directory.id
     }
 
+    /// `None` once the log is where the copy was to go, or gone.
     pub(crate) fn progress(&self) -> Option<Progress> {
-        let log = self.inner.log(&self.partition)?;
+        let log = self.inner.log(&self.partition).filter(|log| log.directory_id() != self.target())?;
         let copied = self.copied.lock();
         let segments = log.view.load_full();
         let whole = |segment: &&Arc<Segment>| {
@@ -243,6 +244,7 @@ impl Relocation {
                 (home, log.path().to_path_buf())
             }
         };
+        let places = self.inner.places.lock();
         home.directory.open.lock().remove(&self.partition);
         let moved = !Arc::ptr_eq(placed.0, home);
         if moved {
@@ -260,6 +262,7 @@ impl Relocation {
         }
         let identity = (&self.partition, self.topic_id);
         let opened = self.inner.open_existing(placed.0, identity, found, log.config());
+        drop(places);
         // Written soon, a crash does not have all of it read again.
         placed.0.write_recovery_points();
         placed.0.write_log_starts();

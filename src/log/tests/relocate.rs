@@ -102,6 +102,22 @@ fn log_path(log: &Log) -> Arc<Path> {
 }
 
 #[test]
+fn a_log_that_moves_is_described_in_one_directory_at_any_time() {
+    let machine = Machine::new(3);
+    let dirs = machine.open().unwrap();
+    let log = filled(&dirs);
+    std::thread::scope(|scope| {
+        let moving = scope.spawn(|| (0..50).fold(log, |log, _| move_all(&dirs, &log).unwrap()));
+        while !moving.is_finished() {
+            let described = dirs.describe();
+            let places = described.iter().flat_map(|one| &one.logs);
+            assert_eq!(places.filter(|log| log.behind.is_none()).count(), 1, "{described:?}");
+        }
+        moving.join().unwrap();
+    });
+}
+
+#[test]
 fn compaction_or_retention_in_between_are_followed() {
     let machine = Machine::new(2);
     let dirs = machine.open().unwrap();
