@@ -1,6 +1,7 @@
 """kcat behind the verbs that every client of the compatibility tests offers."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -61,8 +62,19 @@ def read(bootstrap, topic, dump):
         print(json.dumps({str(p): d.result() for p, d in digests.items()}))
 
 
+def say(line):
+    """One line in one piece, whichever thread says it."""
+    os.write(1, line.encode() + b"\n")
+
+
 def group(bootstrap, topic, name, mode, instance=""):
     """kcat commits by itself, and says on its standard error what it was assigned."""
+
+    def records():
+        # kcat writes a line piece by piece, and what it was assigned must not get in between.
+        for line in process.stdout:
+            say(line.rstrip("\n"))
+
     strategy = "cooperative-sticky" if mode == "cooperative" else "range"
     command = ["kcat", "-b", bootstrap, "-G", name, "-f", "record %p %o\\n", "-u"]
     settings = {
@@ -70,7 +82,9 @@ def group(bootstrap, topic, name, mode, instance=""):
         "heartbeat.interval.ms": "500", "auto.commit.interval.ms": "200", "group.instance.id": instance}
     for key, value in settings.items():
         command += ["-X", f"{key}={value}"] if value else []
-    process = subprocess.Popen(command + [topic], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command + [topic], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    reader = threading.Thread(target=records)
+    reader.start()
     threading.Thread(target=lambda: (sys.stdin.read(), process.terminate()), daemon=True).start()
     own = set()
     for line in process.stderr:
@@ -83,9 +97,10 @@ def group(bootstrap, topic, name, mode, instance=""):
             own -= partitions
         else:
             own = own | partitions if mode == "cooperative" else partitions
-        print("assigned", sorted(own), flush=True)
+        say(f"assigned {sorted(own)}")
     process.wait()
-    print("closed")
+    reader.join()
+    say("closed")
 
 
 def admin(bootstrap):
