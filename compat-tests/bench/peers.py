@@ -48,9 +48,22 @@ class BenchKafka(Kafka):
            "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true"]
 
 
+class Tansu(Broker):
+    """Tansu with its store in memory: nothing it was given outlives it."""
+
+    name = "tansu"
+    binary = os.environ.get("TANSU_BIN", "")
+
+    def command(self):
+        self.data.mkdir(exist_ok=True)
+        url = f"tcp://{self.bootstrap}"
+        return [self.binary, "broker", "--cluster-id", "bench", "--listener-url", url, "--advertised-listener-url", url,
+                "--storage-engine", "memory://bench/"]
+
+
 # For a broker that is frozen while another one is measured: it must not be taken for dead then.
 FREEZABLE = {"kafka": {"broker_session_timeout_ms": 3_600_000}}
-KINDS = {kind.name: kind for kind in (Dohle, Base, BenchKafka)}
+KINDS = {kind.name: kind for kind in (Dohle, Base, BenchKafka, Tansu)}
 _number = 0
 
 
@@ -113,7 +126,7 @@ def version(name):
         java = subprocess.run(["java", "-version"], capture_output=True, text=True).stderr.splitlines()
         return f"Apache Kafka {jars[-1].stem.removeprefix('kafka_2.13-') if jars else '?'} ({java[0] if java else 'java ?'})"
     done = subprocess.run([KINDS[name].binary, "--version"], capture_output=True, text=True)
-    return done.stdout.strip().replace("dohle", "Dohle")
+    return done.stdout.strip().replace("dohle", "Dohle").replace("tansu", "Tansu")
 
 
 def cpu_seconds(broker):

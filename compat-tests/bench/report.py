@@ -34,12 +34,16 @@ def write(path, figures, command):
     about = {"command": asked() + command, "machine": machine(), "versions": [peers.version(name) for name in settings.PEERS],
              "pairs": settings.PAIRS, "quick": settings.QUICK}
     for row in dict.fromkeys(entry["row"] for entry in figures):
-        kept = {entry["figure"]: entry["peers"].get("tansu") for entry in stored["rows"].get(row, {}).get("figures", [])}
+        earlier = stored["rows"].get(row, {"figures": []})
+        kept = {entry["figure"]: entry["peers"].get("tansu") for entry in earlier["figures"]}
         fresh = [entry for entry in figures if entry["row"] == row]
         for entry in fresh:
             if kept.get(entry["figure"]) and "tansu" not in entry["peers"]:
                 entry["peers"]["tansu"] = kept[entry["figure"]]
         stored["rows"][row] = {"about": about, "figures": fresh}
+        tansu = about if "tansu" in settings.PEERS else earlier.get("tansu")
+        if tansu:
+            stored["rows"][row]["tansu"] = tansu
     if path.name == "benchmarks.md":
         STORED.write_text(json.dumps(stored, indent=1) + "\n")
     text = path.read_text() if path.exists() else f"{BEGIN}\n{END}\n"
@@ -63,16 +67,22 @@ def table(rows):
         lines.append(f"| {entry['row']} | {entry['figure']} | {entry['unit']} | " + " | ".join(cells)
                      + f" | {ratio} | {must(entry)} | {({True: 'yes', False: '**no**', None: ''})[entry['reached']]} |")
     lines.append("")
-    runs = {}
+    runs, tansu = {}, {}
     for row in ROWS:
         if row in rows:
             runs.setdefault(json.dumps(rows[row]["about"], sort_keys=True), []).append(row)
+            # Tansu takes long to build, and its cells stay when a later run goes without it.
+            if rows[row].get("tansu", rows[row]["about"]) != rows[row]["about"]:
+                tansu.setdefault(json.dumps(rows[row]["tansu"], sort_keys=True), []).append(row)
     for about, of in runs.items():
         about = json.loads(about)
         stalls = [entry.get("stall", 0) for row in of for entry in rows[row]["figures"]]
         lines.append(f"{', '.join(of)}: `{about['command']}`; pairs: {about['pairs']}; {'; '.join(about['versions'])}; "
                      f"{about['machine']}; tasks waited for a CPU {min(stalls):.0%} to {max(stalls):.0%} of the time.")
         lines.append("")
+    for about, of in tansu.items():
+        about = json.loads(about)
+        lines += [f"Tansu in {', '.join(of)}: `{about['command']}`; pairs: {about['pairs']}; {'; '.join(about['versions'])}; {about['machine']}.", ""]
     return "\n".join(lines).rstrip()
 
 

@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+from bench import report
+
 RUN = Path(__file__).resolve().parents[1] / "bench" / "run"
 PEER = "kafka" if os.environ.get("COMPAT_BROKER") == "kafka" else "dohle"
 
@@ -29,3 +31,22 @@ def test_two_rows_give_figures_and_a_table(folder):
 def test_an_unknown_row_is_named(folder):
     done = subprocess.run([str(RUN), "P1", "P99"], env={**os.environ, "BENCH_DIR": str(folder)}, capture_output=True, text=True, timeout=500)
     assert done.returncode != 0 and "P99" in done.stderr and not done.stdout, done
+
+
+def test_cells_of_tansu_stay_when_a_later_run_goes_without_it(folder, monkeypatch):
+    docs = folder / "benchmarks.md"
+    monkeypatch.setattr(report, "STORED", folder / "results.json")
+    monkeypatch.setattr(report.peers, "version", str)
+
+    def write(values, command):
+        monkeypatch.setattr(report.settings, "PEERS", list(values))
+        cells = {name: {"median": value, "runs": [value]} for name, value in values.items()}
+        report.write(docs, [{"row": "P1", "figure": "cost", "unit": "s", "ratio": 2.0, "must": None, "reached": None, "peers": cells}], command)
+        return docs.read_text()
+
+    assert "| P1 | cost | s | 4 | 2 | 3 | 2.00x |" in write({"kafka": 4, "dohle": 2, "tansu": 3}, "first")
+    text = write({"kafka": 8, "dohle": 4}, "second")
+    assert "| P1 | cost | s | 8 | 4 | 3 | 2.00x |" in text, text
+    assert "P1: `second`" in text and "Tansu in P1: `first`" in text, text
+    text = write({"kafka": 8, "dohle": 4, "tansu": 5}, "third")
+    assert "| 8 | 4 | 5 |" in text and "Tansu in" not in text, text
