@@ -4,6 +4,14 @@
 
 use regex::Regex;
 use regex::RegexBuilder;
+use regex_syntax::ast;
+use regex_syntax::ast::Ast;
+use regex_syntax::ast::ClassSetItem;
+use regex_syntax::ast::Flag;
+use regex_syntax::ast::Flags;
+use regex_syntax::ast::GroupKind;
+use regex_syntax::ast::parse::Parser;
+use std::convert::Infallible;
 
 /// The memory that one compiled pattern may take.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
@@ -12,27 +20,83 @@ const COMPILED_BYTES_MAX: usize = 1 << 20;
 /// form counts, which so many reach in any case but for the smallest of them.
 const CLASSES_MAX: usize = 512;
 
+/// Code points in the classes of a pattern that ignores case: each is looked up for its other cases before the limit of
+/// the compiled form counts, all of Unicode in five milliseconds.
+const FOLDED_MAX: u64 = 8 * ALL;
+
+/// Code points of Unicode.
+const ALL: u64 = 0x11_0000;
+
 /// A pattern that must match a text as a whole.
 ///
 /// # Errors
 /// What is wrong with it, or that it is too large.
 pub fn whole(pattern: &str) -> Result<Regex, regex::Error> {
-    if classes(pattern) > CLASSES_MAX {
+    // Alone first: what is put around it must not make a pattern of what is none.
+    let parsed = Parser::new().parse(pattern).map_err(|error| regex::Error::Syntax(error.to_string()))?;
+    let Ok(cost) = ast::visit(&parsed, Cost::default());
+    if cost.classes > CLASSES_MAX || cost.ignores_case && cost.code_points > FOLDED_MAX {
         return Err(regex::Error::CompiledTooBig(COMPILED_BYTES_MAX));
     }
-    // Alone first: what is put around it must not make a pattern of what is none.
-    RegexBuilder::new(pattern).size_limit(COMPILED_BYTES_MAX).build()?;
     RegexBuilder::new(&format!(r"\A(?:{pattern})\z")).size_limit(COMPILED_BYTES_MAX).build()
 }
 
-/// The classes with a letter for a name.
-fn classes(pattern: &str) -> usize {
-    let mut letters = pattern.chars();
-    let mut count = 0;
-    while letters.by_ref().any(|letter| letter == '\\') {
-        count += usize::from(letters.next().is_some_and(|letter| "dDwWsSpP".contains(letter)));
+/// What a pattern takes before its compiled form is there to be limited.
+#[derive(Default)]
+struct Cost {
+    /// Classes with a letter for a name.
+    classes: usize,
+    /// In ranges, and all of them for each Unicode class.
+    code_points: u64,
+    ignores_case: bool,
+}
+
+impl Cost {
+    fn flags(&mut self, flags: &Flags) {
+        self.ignores_case |= flags.flag_state(Flag::CaseInsensitive) == Some(true);
     }
-    count
+}
+
+impl ast::Visitor for Cost {
+    type Output = Cost;
+    type Err = Infallible;
+
+    fn finish(self) -> Result<Cost, Infallible> {
+        Ok(self)
+    }
+
+    fn visit_pre(&mut self, ast: &Ast) -> Result<(), Infallible> {
+        match ast {
+            Ast::Flags(set) => self.flags(&set.flags),
+            Ast::Group(group) => {
+                if let GroupKind::NonCapturing(flags) = &group.kind {
+                    self.flags(flags);
+                }
+            }
+            Ast::ClassPerl(_) => self.classes += 1,
+            Ast::ClassUnicode(_) => {
+                self.classes += 1;
+                self.code_points += ALL;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn visit_class_set_item_pre(&mut self, item: &ClassSetItem) -> Result<(), Infallible> {
+        match item {
+            ClassSetItem::Range(range) => {
+                self.code_points += u64::from(u32::from(range.end.c) - u32::from(range.start.c));
+            }
+            ClassSetItem::Perl(_) => self.classes += 1,
+            ClassSetItem::Unicode(_) => {
+                self.classes += 1;
+                self.code_points += ALL;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -60,5 +124,16 @@ mod tests {
         assert!(too_large(&r"[.\WL2]".repeat(CLASSES_MAX + 1)));
         assert!(!too_large(&r"\d".repeat(100)));
         assert!(!too_large(&r"\\w".repeat(CLASSES_MAX + 1)), "no class, but its name");
+    }
+
+    #[test]
+    fn a_pattern_that_would_take_long_before_it_is_compiled_is_refused() {
+        let too_large = |pattern: &str| matches!(whole(pattern), Err(regex::Error::CompiledTooBig(_)));
+        for wide in ["[!-\u{10FFFF}]", r"[a\p{any}]", r"\p{any}", "[!-\u{10FFFF}&&[^a]]"] {
+            let many = wide.repeat(9);
+            assert!(too_large(&format!("(?i){many}")) && too_large(&format!("(?i:{many})")), "{wide}");
+            assert!(!too_large(&many) && !too_large(&format!("(?i){wide}")), "{wide}");
+            assert!(!too_large(&format!("(?-i){many}")), "{wide}");
+        }
     }
 }

@@ -42,7 +42,7 @@ impl LedPartition {
 
 impl Journal for LedPartition {
     fn start(&self) -> Offset {
-        self.partition.log().confirm_end();
+        self.partition.confirm_end();
         self.partition.log_start_offset()
     }
 

@@ -32,11 +32,14 @@ pub enum Origin {
 
 /// A verification that began: what was asked of the coordinator counts for this and no other (class
 /// `VerificationGuard`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Guard(u64);
 
 /// No two verifications of this process have one guard, whatever logs are loaded anew meanwhile.
 static GUARDS: AtomicU64 = AtomicU64::new(0);
+
+/// How many verifications a log remembers.
+const VERIFICATIONS_MAX: usize = 1_000;
 
 /// What speaks for a batch that belongs to a transaction, or for the marker that ends one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -247,6 +250,9 @@ impl Producers {
         if self.states.get(&id).is_some_and(|state| state.is_open(epoch)) {
             return None;
         }
+        if self.verifications.len() >= VERIFICATIONS_MAX && !self.verifications.contains_key(&id) {
+            self.forget_older_verifications();
+        }
         let verification = self.verifications.entry(id).or_insert_with(|| Verification {
             guard: Guard(GUARDS.fetch_add(1, Ordering::Relaxed)),
             since: now,
@@ -261,6 +267,16 @@ impl Producers {
             verification.lowest_sequence = verification.lowest_sequence.min(sequence);
         }
         Some(verification.guard)
+    }
+
+    /// Lets half of them go. A coordinator that refuses a producer leaves its verification standing, and anybody may
+    /// send ids that no coordinator knows.
+    fn forget_older_verifications(&mut self) {
+        let mut guards: Vec<Guard> = self.verifications.values().map(|known| known.guard).collect();
+        let middle = guards.len() / 2;
+        let (_, middle, _) = guards.select_nth_unstable(middle);
+        let middle = *middle;
+        self.verifications.retain(|_, known| known.guard >= middle);
     }
 
     /// The first batch of a transaction needs a word of the coordinator that is not older than the last marker.
@@ -599,6 +615,23 @@ mod tests {
         assert_eq!(model.producers.first_unstable(), None);
         assert!(matches!(model.mark(true, 3), Err(ProducerError::CoordinatorFenced { .. })));
         assert_eq!(model.mark(true, 4), Ok(None), "a marker without data ends nothing");
+    }
+
+    #[test]
+    fn verifications_of_ids_that_nobody_knows_are_bounded_and_the_newest_stay() {
+        let mut producers = Producers::default();
+        let count = i64::try_from(VERIFICATIONS_MAX).unwrap();
+        let mut verify = |id| {
+            let first = FirstBatch { id: ProducerId(id), epoch: ProducerEpoch(0), sequence: 0, joins: false };
+            let guard = producers.verify(first, Timestamp(1));
+            (guard, producers.verifications.len())
+        };
+        for id in 0..4 * count {
+            let (guard, known) = verify(id);
+            assert!(known <= VERIFICATIONS_MAX);
+            assert_eq!(verify(id - id.min(count / 4)).1, known, "the newest quarter is remembered");
+            assert_eq!(verify(id).0, guard);
+        }
     }
 
     #[test]

@@ -180,14 +180,17 @@ impl Log {
     /// A log that was found on disk ends where its checkpoint says, and a checkpoint has no checksum: before anybody
     /// is told of the end, the file is asked once.
     pub fn confirm_end(&self) {
-        if self.end_confirmed.load(Ordering::Relaxed) || self.end_confirmed.swap(true, Ordering::Relaxed) {
+        if self.end_confirmed.load(Ordering::Acquire) {
             return;
         }
-        if let Err(error) = self.warm(&mut self.core.lock())
+        // Who comes meanwhile waits here for the same look.
+        let mut core = self.core.lock();
+        if let Err(error) = self.warm(&mut core)
             && !matches!(error, Error::Closed)
         {
             tracing::warn!(partition = %self.partition, %error, "cannot tell where the log ends");
         }
+        self.end_confirmed.store(true, Ordering::Release);
     }
 }
 

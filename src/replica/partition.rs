@@ -209,7 +209,7 @@ impl Partition {
     /// The leader's view, when this node leads and the client's epoch is ours
     /// (`Partition.localLogWithEpochOrThrow`).
     pub(super) fn lead(&self, known: Option<LeaderEpoch>) -> Result<Led<'_>, Error> {
-        self.log.confirm_end();
+        self.confirm_end();
         let guard = self.role.read();
         let (leads, current) = match &*guard {
             Role::Leader(leader) => (true, leader.epoch),
@@ -225,6 +225,25 @@ impl Partition {
             }
         }
         if leads { Ok(Led { guard }) } else { Err(Error::NotLeaderOrFollower) }
+    }
+
+    /// Has the log's end looked at once, before anybody is told of it ([`Log::confirm_end`]).
+    pub(crate) fn confirm_end(&self) {
+        self.log.confirm_end();
+        // Read in this order, the end is never the lower one but for a log that ends before its checkpoint.
+        let high_watermark = self.high_watermark_now();
+        if high_watermark > self.log.log_end_offset() {
+            self.lower_to_end();
+        }
+    }
+
+    fn lower_to_end(&self) {
+        let mut role = self.role.write();
+        let end = self.log.log_end_offset();
+        self.high_watermark.fetch_min(end.0, Ordering::AcqRel);
+        if let Role::Leader(leader) = &mut *role {
+            leader.epoch_start = leader.epoch_start.min(end);
+        }
     }
 
     /// Moves the high watermark as far as the replicas' positions allow, and wakes who waits for it.

@@ -531,6 +531,27 @@ async fn a_restart_keeps_what_was_acknowledged_and_sets_strays_aside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_of_offsets_that_only_a_checkpoint_knows() {
+    let node = Node::start(&[]).await;
+    node.create("t", 1, &[0]).await;
+    let image = node.publisher.current().as_ref().clone();
+    produce(&node, &node.partition("t", 0), batch(&["a", "b"]), Acks::All).await;
+    let folder = node.stop().await;
+    let file = folder.path().join("recovery-point-offset-checkpoint");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("t 0 2\n", "t 0 90\n")).unwrap();
+
+    let node = Node::start_on(folder, image, &[]).await;
+    let partition = node.partition("t", 0);
+    assert_eq!(partition.log_end_offset(), Offset(90), "the checkpoint was not changed");
+    let latest = partition.list_offset(Spot::Latest, View::Consumer, None).unwrap().unwrap();
+    assert_eq!((latest.offset, partition.high_watermark(), partition.log_end_offset()), (Offset(2), Offset(2), Offset(2)));
+    produce(&node, &partition, batch(&["c"]), Acks::All).await;
+    assert_eq!(partition.high_watermark(), Offset(3));
+    assert_eq!(partition.last_stable_offset().unwrap(), Offset(3));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_writers_leave_no_gap_and_a_reader_sees_only_whole_batches() {
     let node = Node::start(&[]).await;
     node.create("t", 1, &[0]).await;
