@@ -545,7 +545,10 @@ async fn nobody_is_told_of_offsets_that_only_a_checkpoint_knows() {
     let partition = node.partition("t", 0);
     assert_eq!(partition.log_end_offset(), Offset(90), "the checkpoint was not changed");
     let latest = partition.list_offset(Spot::Latest, View::Consumer, None).unwrap().unwrap();
-    assert_eq!((latest.offset, partition.high_watermark(), partition.log_end_offset()), (Offset(2), Offset(2), Offset(2)));
+    assert_eq!(
+        (latest.offset, partition.high_watermark(), partition.log_end_offset()),
+        (Offset(2), Offset(2), Offset(2))
+    );
     produce(&node, &partition, batch(&["c"]), Acks::All).await;
     assert_eq!(partition.high_watermark(), Offset(3));
     assert_eq!(partition.last_stable_offset().unwrap(), Offset(3));
