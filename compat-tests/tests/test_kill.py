@@ -41,7 +41,12 @@ def kill_under_an_idempotent_producer(broker, kills):
         def send():
             number = 0
             while not stop.is_set():
-                producer.produce(topic, value=str(number), partition=number % 2, on_delivery=report)
+                try:
+                    producer.produce(topic, value=str(number), partition=number % 2, on_delivery=report)
+                except BufferError:
+                    # The broker was away for long.
+                    producer.poll(0.1)
+                    continue
                 number += 1
                 producer.poll(0)
                 if number % 50 == 0:

@@ -85,18 +85,18 @@ def test_offsets_of_a_group_count_when_their_transaction_commits(shared_broker, 
 
 
 def test_a_transaction_whose_time_is_up_is_aborted_and_readers_go_on(shared_broker, topic):
-    with Transactions("java", shared_broker, f"tx-{topic}", 8000) as late, Transactions("java", shared_broker, f"other-{topic}") as other:
+    with Transactions("java", shared_broker, f"tx-{topic}", 15_000) as late, Transactions("java", shared_broker, f"other-{topic}") as other:
         late.write(topic, ["torn"], how=None)
         other.write(topic, ["end"])
         assert committed("librdkafka", shared_broker, topic, "end") == {0: [], 1: []}, "the open transaction is in the way"
-        until(lambda: committed("librdkafka", shared_broker, topic, "end") == {0: ["end"], 1: ["end"]}, "the time is up", 30)
+        until(lambda: committed("librdkafka", shared_broker, topic, "end") == {0: ["end"], 1: ["end"]}, "the time is up", 90)
         with pytest.raises(Refused):
             late.ask("commit")
 
 
 def test_the_tool_finds_a_hanging_transaction_and_aborts_it(shared_broker, topic):
     name = f"tx-{topic}"
-    with Transactions("java", shared_broker, name) as producer:
+    with Transactions("java", shared_broker, name, 300_000) as producer:
         producer.write(topic, ["open"], how=None)
         assert name in transactions(shared_broker, "list")
         shown = transactions(shared_broker, "describe", "--transactional-id", name)
