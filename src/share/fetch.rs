@@ -16,9 +16,10 @@ use crate::share::live;
 use crate::share::live::Live;
 use crate::share::partition::Acquire;
 use crate::share::scan;
-use crate::share::service::Shared;
 use crate::share::sessions::Member;
 use crate::share::sessions::Place;
+use crate::share::slots::Loading;
+use crate::share::slots::Opened;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -60,6 +61,33 @@ pub struct Fetched {
 /// What became of each partition that there is something to say of.
 pub type Outcomes = Vec<(Place, Result<Fetched, Failure>)>;
 
+/// The share-partitions of a fetch, by where they are served.
+struct Wanted {
+    lives: BTreeMap<usize, Arc<Live>>,
+    /// Those that are being loaded.
+    loads: BTreeMap<usize, Arc<Loading<Live>>>,
+    /// Those that cannot be loaded, and in the end the answer.
+    outcomes: Outcomes,
+}
+
+impl Wanted {
+    /// Takes in what is loaded, when its load has ended.
+    fn take_ended(&mut self, fetch: &Fetch, at: usize) -> Option<Arc<Live>> {
+        let ended = self.loads.get(&at)?.ended()?.clone();
+        self.loads.remove(&at);
+        match ended {
+            Ok(live) => {
+                self.lives.insert(at, Arc::clone(&live));
+                Some(live)
+            }
+            Err(failure) => {
+                self.outcomes.extend(fetch.places.get(at).map(|place| (*place, Err(failure))));
+                None
+            }
+        }
+    }
+}
+
 /// A look at the partitions.
 struct Look {
     outcomes: Outcomes,
@@ -71,48 +99,17 @@ struct Look {
 
 impl Service {
     /// Fetches. Waits until there is something to deliver or the deadline is over; nothing runs meanwhile. A
-    /// share-partition that is not loaded yet is not waited for when there is enough without it.
+    /// share-partition that is not loaded yet is not waited for when there is enough without it, nor after the deadline;
+    /// it goes on being loaded.
     pub async fn fetch(&self, fetch: &Fetch) -> Outcomes {
         if fetch.max_records == 0 || fetch.max_bytes == 0 {
             return Vec::new();
         }
-        let mut outcomes = Vec::new();
-        // By where they are served; those that are not loaded yet, too.
-        let mut lives: BTreeMap<usize, Arc<Live>> = BTreeMap::new();
-        let mut missing = Vec::new();
-        for (at, place) in fetch.places.iter().enumerate() {
-            let group = Arc::clone(&fetch.member.group);
-            let key = Key { group, topic: place.0, partition: place.1 };
-            match self.shared.loaded(&key) {
-                Some(live) => drop(lives.insert(at, live)),
-                None => missing.push((at, key)),
-            }
+        let mut wanted = self.want(fetch);
+        if self.await_loads(fetch, &mut wanted).await {
+            return wanted.outcomes;
         }
-        let mut missing = missing.into_iter();
-        let mut promising = lives.values().filter(|live| promises(fetch, live)).count();
-        // A look goes through all of them: not after each one that is loaded.
-        let mut enough_for_a_look = 1;
-        while let Some((at, key)) = missing.next() {
-            if promising >= enough_for_a_look {
-                let there: Vec<Arc<Live>> = lives.values().cloned().collect();
-                let look = self.look(fetch, &there, false);
-                if look.enough {
-                    let left = missing.map(|(_, key)| key);
-                    Shared::load_later(self, std::iter::once(key).chain(left).collect());
-                    outcomes.extend(look.outcomes);
-                    return outcomes;
-                }
-                enough_for_a_look = promising.saturating_mul(2);
-            }
-            let place = (key.topic, key.partition);
-            match Shared::load(self, &key).await {
-                Ok(live) => {
-                    promising = promising.saturating_add(usize::from(promises(fetch, &live)));
-                    lives.insert(at, live);
-                }
-                Err(failure) => outcomes.push((place, Err(failure))),
-            }
-        }
+        let (mut outcomes, lives) = (wanted.outcomes, wanted.lives);
         let lives: Vec<Arc<Live>> = lives.into_values().collect();
         if lives.is_empty() {
             return outcomes;
@@ -123,6 +120,63 @@ impl Service {
         // An error is told at once, with what is there.
         outcomes.extend(self.look(fetch, &lives, true).outcomes);
         outcomes
+    }
+
+    /// The share-partitions of a fetch; those that are missing are loaded from now on, all at once.
+    fn want(&self, fetch: &Fetch) -> Wanted {
+        let mut wanted = Wanted { lives: BTreeMap::new(), loads: BTreeMap::new(), outcomes: Vec::new() };
+        let mut duties = Vec::new();
+        for (at, place) in fetch.places.iter().enumerate() {
+            let group = Arc::clone(&fetch.member.group);
+            let key = Key { group, topic: place.0, partition: place.1 };
+            match self.shared.slots.open(&key) {
+                Opened::There(live) => drop(wanted.lives.insert(at, live)),
+                Opened::Loading(load, duty) => {
+                    wanted.loads.insert(at, load);
+                    duties.extend(duty);
+                }
+            }
+        }
+        self.have_loaded(duties);
+        wanted
+    }
+
+    /// Waits for what is being loaded, until the deadline or until there is enough without the rest. Whether the
+    /// outcomes are the answer.
+    async fn await_loads(&self, fetch: &Fetch, wanted: &mut Wanted) -> bool {
+        if wanted.loads.is_empty() {
+            return false;
+        }
+        let ats: Vec<usize> = wanted.loads.keys().copied().collect();
+        let wait = Wait::on(wanted.loads.values().cloned());
+        let mut promising = wanted.lives.values().filter(|live| promises(fetch, live)).count();
+        // A look goes through all of them: not after each one that is loaded.
+        let mut enough_for_a_look = 1;
+        let mut ended: Vec<usize> = (0..ats.len()).collect();
+        loop {
+            for at in ended.iter().filter_map(|index| ats.get(*index)) {
+                let live = wanted.take_ended(fetch, *at);
+                promising =
+                    promising.saturating_add(usize::from(live.is_some_and(|live| promises(fetch, &live))));
+            }
+            if wanted.loads.is_empty() {
+                return false;
+            }
+            if promising >= enough_for_a_look {
+                let there: Vec<Arc<Live>> = wanted.lives.values().cloned().collect();
+                let look = self.look(fetch, &there, false);
+                if look.enough {
+                    wanted.outcomes.extend(look.outcomes);
+                    return true;
+                }
+                enough_for_a_look = promising.saturating_mul(2);
+            }
+            let clock = &self.shared.clock;
+            let left = fetch.deadline.since(clock.now());
+            if clock.timeout(left, wait.progress(&mut ended)).await.is_none() {
+                return false;
+            }
+        }
     }
 
     async fn fetch_from(&self, fetch: &Fetch, lives: &[Arc<Live>]) -> Outcomes {
@@ -265,7 +319,8 @@ impl Service {
             lock: self.shared.clock.now().plus(rules.lock_duration),
         };
         let found: Vec<_> = batches.iter().map(|batch| batch.found).collect();
-        let acquired = live.with(|memory| memory.acquire(&request, &found, &rules.rules));
+        let acquired = live.with_current(|memory| memory.acquire(&request, &found, &rules.rules));
+        let acquired = acquired.ok_or_else(|| Failure::from(crate::base::ErrorCode::NotLeaderOrFollower))?;
         let slices = scan::cut(&answer.slices, &batches, &acquired);
         let bytes = slices.iter().map(|slice| slice.length).sum();
         self.shared.note_locks(live);

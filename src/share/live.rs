@@ -17,10 +17,13 @@ use crate::share::partition::Change;
 use crate::share::partition::Dead;
 use crate::share::partition::Partition;
 use crate::share::rules;
+use crate::share::slots::Entry;
 use crate::share::state;
 use crate::share::state::command::Write;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// See the module.
 #[derive(Debug)]
@@ -33,11 +36,22 @@ pub(super) struct Live {
     state_epoch: i32,
     memory: Mutex<Partition>,
     waiters: Waiters,
+    /// It was let go of. Set with the memory locked.
+    ended: AtomicBool,
 }
 
 impl Waitable for Live {
     fn waiters(&self) -> &Waiters {
         &self.waiters
+    }
+}
+
+impl Entry for Live {
+    fn end(&self) {
+        let memory = self.memory.lock();
+        self.ended.store(true, Ordering::Relaxed);
+        drop(memory);
+        self.wake();
     }
 }
 
@@ -60,7 +74,8 @@ impl Live {
         })?;
         tracing::debug!(%key, start, end = memory.end(), "share-partition is loaded");
         let (state_epoch, memory) = (found.state_epoch, Mutex::new(memory));
-        Ok((Live { key, log, leader_epoch, state_epoch, memory, waiters: Waiters::default() }, dead))
+        let (waiters, ended) = (Waiters::default(), AtomicBool::new(false));
+        Ok((Live { key, log, leader_epoch, state_epoch, memory, waiters, ended }, dead))
     }
 
     /// Works on the memory; never for long.
@@ -68,9 +83,16 @@ impl Live {
         work(&mut self.memory.lock())
     }
 
-    /// Whether this broker leads the partition as it did when this began.
+    /// Works on the memory as long as this is the one that counts: the state may be loaded again after that.
+    pub(super) fn with_current<T>(&self, work: impl FnOnce(&mut Partition) -> T) -> Option<T> {
+        let mut memory = self.memory.lock();
+        (!self.ended.load(Ordering::Relaxed)).then(|| work(&mut memory))
+    }
+
+    /// Whether this broker leads the partition as it did when this began, and has not let go of this.
     pub(super) fn is_led(&self) -> bool {
-        self.log.is_leader() && self.log.leader_epoch() == self.leader_epoch
+        let ended = self.ended.load(Ordering::Relaxed);
+        !ended && self.log.is_leader() && self.log.leader_epoch() == self.leader_epoch
     }
 
     /// Whether nothing is under way here, so that it can be forgotten and read again.

@@ -12,6 +12,7 @@ mod jobs;
 mod key;
 mod lineup;
 mod live;
+mod load;
 pub mod partition;
 mod presence;
 mod rules;
@@ -19,6 +20,7 @@ mod running;
 mod scan;
 mod service;
 pub mod sessions;
+mod slots;
 pub mod state;
 
 pub use failure::Failure;

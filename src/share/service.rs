@@ -16,31 +16,28 @@ use crate::share::Key;
 use crate::share::jobs::Jobs;
 use crate::share::live;
 use crate::share::live::Live;
+use crate::share::load::Loads;
 use crate::share::partition::Change;
 use crate::share::partition::Dead;
 use crate::share::rules::Defaults;
 use crate::share::sessions::Member;
 use crate::share::sessions::Place;
 use crate::share::sessions::Sessions;
+use crate::share::slots::Slots;
 use crate::share::state;
 use crate::share::state::settings::number;
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
-use tokio::sync::OnceCell;
 use tokio::sync::oneshot;
 
 /// How often a write is tried that the share coordinator cannot take now (`PersisterStateManager`), and the pause
 /// between, which doubles.
 const WRITE_ATTEMPTS: u32 = 6;
 const WRITE_PAUSE: Duration = Duration::from_millis(100);
-
-/// Share-partitions, each loaded once.
-type Slots = HashMap<Key, Arc<OnceCell<Arc<Live>>>>;
 
 /// Cheap to clone.
 #[derive(Clone)]
@@ -58,7 +55,8 @@ pub(super) struct Shared {
     states: state::Service,
     sessions: Sessions,
     defaults: Defaults,
-    slots: Mutex<Slots>,
+    pub(super) slots: Arc<Slots<Live>>,
+    pub(super) loads: Mutex<Loads>,
     pub(super) jobs: Jobs,
     pub(super) locks: Mutex<Timers<Key>>,
     pub(super) locks_changed: Notify,
@@ -66,7 +64,7 @@ pub(super) struct Shared {
 
 impl fmt::Debug for Service {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let partitions = self.shared.slots.lock().len();
+        let partitions = self.shared.slots.count();
         f.debug_struct("Service").field("partitions", &partitions).finish_non_exhaustive()
     }
 }
@@ -97,7 +95,8 @@ impl Service {
                 sessions: Sessions::new(number(&config, "group.share.max.share.sessions")),
                 defaults: Defaults::of(&config),
                 config,
-                slots: Mutex::default(),
+                slots: Slots::new(),
+                loads: Mutex::default(),
                 jobs: Jobs::default(),
                 locks: Mutex::new(Timers::new()),
                 locks_changed: Notify::new(),
@@ -182,14 +181,7 @@ impl Service {
 
     /// Forgets what is in memory of a group: its state was changed by other means.
     pub fn forget_group(&self, group: &str) {
-        let mut slots = self.shared.slots.lock();
-        slots.retain(|key, slot| {
-            let stays = *key.group != *group;
-            if !stays && let Some(live) = slot.get() {
-                live.wake();
-            }
-            stays
-        });
+        self.shared.slots.forget_all(|key| *key.group == *group);
     }
 
     /// Has work done that goes on when nobody waits for it.
@@ -237,11 +229,7 @@ impl Service {
     /// Forgets share-partitions of groups that have no member here, as far as nothing is under way.
     pub(super) fn sweep(&self) {
         let sessions = &self.shared.sessions;
-        self.shared.slots.lock().retain(|key, slot| {
-            // Who works with it has a handle of it.
-            let used = Arc::strong_count(slot) > 1 || sessions.has_group(&key.group);
-            used || slot.get().is_some_and(|live| Arc::strong_count(live) > 1 || !live.is_quiet())
-        });
+        self.shared.slots.sweep(|key, live| sessions.has_group(&key.group) || !live.is_quiet());
     }
 
     /// Has a change written, whatever becomes of who asked for it. Tells when it is kept or cannot be.
@@ -302,74 +290,15 @@ impl Service {
 }
 
 impl Shared {
-    /// The share-partition; read first when that was not done yet.
-    pub(super) async fn load(service: &Service, key: &Key) -> Result<Arc<Live>, Failure> {
-        let shared = &service.shared;
-        let slot = Arc::clone(shared.slots.lock().entry(key.clone()).or_default());
-        let load = async {
-            let log = shared.replicas.by_id(key.topic, key.partition);
-            let log = log.map_err(|error| live::of_replica(&error))?;
-            let reset = (service.rules(&key.group).reset, shared.clock.wall());
-            let (live, dead) = Live::load(&shared.states, key.clone(), log, reset).await?;
-            let live = Arc::new(live);
-            dead.into_iter().for_each(|dead| service.bury(&live, dead));
-            Ok(live)
-        };
-        let loaded: Result<&Arc<Live>, Failure> = slot.get_or_try_init(|| load).await;
-        match loaded {
-            Ok(live) if live.is_led() => Ok(Arc::clone(live)),
-            Ok(live) => {
-                shared.forget(live);
-                Err(ErrorCode::NotLeaderOrFollower.into())
-            }
-            Err(failure) => {
-                let mut slots = shared.slots.lock();
-                if slots.get(key).is_some_and(|slot| slot.get().is_none()) {
-                    slots.remove(key);
-                }
-                Err(failure)
-            }
-        }
-    }
-
-    /// Has share-partitions read that nobody waits for, unless somebody reads them already.
-    pub(super) fn load_later(service: &Service, mut keys: Vec<Key>) {
-        let mut slots = service.shared.slots.lock();
-        keys.retain(|key| {
-            let is_new = !slots.contains_key(key);
-            if is_new {
-                slots.insert(key.clone(), Arc::default());
-            }
-            is_new
-        });
-        drop(slots);
-        if keys.is_empty() {
-            return;
-        }
-        let owner = service.clone();
-        service.in_background(async move {
-            for key in keys {
-                if let Err(failure) = Shared::load(&owner, &key).await {
-                    tracing::debug!(%key, code = %failure.code, "share-partition is not loaded");
-                }
-            }
-        });
-    }
-
     pub(super) fn loaded(&self, key: &Key) -> Option<Arc<Live>> {
-        self.slots.lock().get(key)?.get().cloned()
+        self.slots.get(key)
     }
 
     /// The share-partition is not this broker's any more, or must be read again.
     pub(super) fn forget(&self, live: &Arc<Live>) {
-        let mut slots = self.slots.lock();
-        let same = |slot: &Arc<OnceCell<Arc<Live>>>| slot.get().is_some_and(|other| Arc::ptr_eq(other, live));
-        if slots.get(&live.key).is_some_and(same) {
-            slots.remove(&live.key);
+        if self.slots.forget(&live.key, live) {
             tracing::info!(key = %live.key, "share-partition is let go of");
         }
-        drop(slots);
-        live.wake();
     }
 
     /// Sees to it that the locks of a share-partition end in time.

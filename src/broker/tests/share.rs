@@ -5,9 +5,11 @@ use super::admin::create;
 use super::data::batch;
 use super::data::send;
 use crate::base::ErrorCode;
+use crate::base::LeaderEpoch;
 use crate::base::Offset;
 use crate::base::PartitionIndex;
 use crate::base::TopicId;
+use crate::coordinator::memory::Memory;
 use crate::groups;
 use crate::record::records;
 use crate::record::walk;
@@ -165,11 +167,32 @@ impl World {
         self.bench.broker.clock.timeout(LONG, wait).await.expect("a member with its partition")
     }
 
+    fn key(&self) -> share::Key {
+        share::Key { group: Arc::from("g"), topic: TopicId(self.topic_id()), partition: PartitionIndex(0) }
+    }
+
+    /// The share coordinator is being loaded from a log that cannot be read before the test lets it be.
+    async fn load_coordinator(&self) -> Memory {
+        let (log, states) = (Memory::new(), self.bench.broker.share.states());
+        let lead = |epoch: i32| {
+            states.runtime().lead(PartitionIndex(0), LeaderEpoch(epoch), log.clone(), states.fresh());
+        };
+        lead(1_000);
+        states.initialize(&self.key(), 1, 0).await.unwrap();
+        log.written.send_replace(-1);
+        lead(1_001);
+        log
+    }
+
     async fn fetch(&self, member: &str, epoch: i32) -> Result<PartitionData, ErrorCode> {
+        self.fetch_for(500, member, epoch).await
+    }
+
+    async fn fetch_for(&self, wait_ms: i32, member: &str, epoch: i32) -> Result<PartitionData, ErrorCode> {
         let partition = FetchPartition::default().with_partition_index(0);
         let topic = FetchTopic::default().with_topic_id(self.topic_id()).with_partitions(vec![partition]);
         let topics = if epoch == 0 { vec![topic] } else { Vec::new() };
-        let request = fetch_request(member, epoch, topics);
+        let request = fetch_request(member, epoch, topics).with_max_wait_ms(wait_ms);
         let mut answer = self.bench.ask(&request, 1).await;
         match ErrorCode::from_code(answer.error_code).unwrap() {
             ErrorCode::None if answer.responses.is_empty() => Ok(PartitionData::default()),
@@ -216,12 +239,7 @@ impl World {
     /// Up to where all is dealt with. The start that is kept moves on with the write after the one that makes it possible,
     /// as in Kafka.
     async fn dealt(&self) -> i64 {
-        let key = share::Key {
-            group: Arc::from("g"),
-            topic: TopicId(self.topic_id()),
-            partition: PartitionIndex(0),
-        };
-        let summary = self.bench.broker.share.states().summarize(&key).await.unwrap();
+        let summary = self.bench.broker.share.states().summarize(&self.key()).await.unwrap();
         summary.start + i64::from(summary.complete)
     }
 
@@ -259,6 +277,35 @@ async fn what_is_accepted_stays_so_after_a_restart() {
     assert_eq!(world.acknowledge("n", 1, 1, &[ACCEPT]).await, (ErrorCode::None, ErrorCode::None));
     assert_eq!(world.acknowledge("n", 2, 3, &[ACCEPT]).await, (ErrorCode::None, ErrorCode::None));
     assert_eq!(world.dealt().await, 4);
+}
+
+#[tokio::test]
+async fn records_go_to_one_member_also_when_a_load_fails_for_which_several_wait() {
+    let world = World::new(&[]).await;
+    world.join("m").await;
+    let log = world.load_coordinator().await;
+    let release = async {
+        // The first load is given up by then; a second one would be under way.
+        world.bench.broker.clock.sleep(Duration::from_millis(450)).await;
+        log.written.send_replace(i64::MAX);
+    };
+    let (m, n, ()) = tokio::join!(world.fetch("m", 0), world.fetch("n", 0), release);
+    let o = world.fetch("o", 0).await;
+    let given = [m, n, o].into_iter().flat_map(|data| data.unwrap().acquired_records);
+    let given: Vec<_> = given.map(|one| (one.first_offset, one.last_offset, one.delivery_count)).collect();
+    assert_eq!(given, [(0, 3, 1)]);
+}
+
+#[tokio::test]
+async fn a_fetch_does_not_wait_longer_than_it_says_for_a_share_partition_that_is_being_loaded() {
+    let world = World::new(&[]).await;
+    world.join("m").await;
+    let log = world.load_coordinator().await;
+    let data = world.fetch_for(1, "m", 0).await.unwrap();
+    assert_eq!(data, PartitionData::default());
+    log.written.send_replace(i64::MAX);
+    // The load went on without it.
+    assert_eq!(world.acquired("m", 1).await, [(0, 3, 1)]);
 }
 
 #[tokio::test]
