@@ -17,6 +17,9 @@ use crate::groups::share;
 use crate::groups::streams::group as streams;
 use std::sync::Arc;
 
+/// What a group of any kind takes beside its texts and members, about.
+pub(crate) const GROUP_BYTES: usize = 512;
+
 /// A group of some kind.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {

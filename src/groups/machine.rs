@@ -12,7 +12,6 @@ use crate::coordinator::Ticket;
 use crate::coordinator::TimerChange;
 use crate::coordinator::budget::Share;
 use crate::coordinator::machine::Entry;
-use crate::groups::classic::group::GROUP_BYTES;
 use crate::groups::classic::group::Group;
 use crate::groups::classic::group::State;
 use crate::groups::classic::member::Member;
@@ -35,6 +34,7 @@ use crate::groups::consumer;
 use crate::groups::consumer::turn::Turn as ConsumerTurn;
 use crate::groups::consumer::turn::World;
 use crate::groups::expire;
+use crate::groups::kind::GROUP_BYTES;
 use crate::groups::kind::Kind;
 use crate::groups::offsets;
 use crate::groups::offsets::Offsets;
@@ -259,9 +259,8 @@ impl Groups {
             return refuse(ErrorCode::InvalidSessionTimeout);
         }
         let known = self.classic(&request.group).and_then(|group| group.member(&request.member_id));
-        let group_bytes =
-            if self.groups.contains_key(&request.group) { 0 } else { GROUP_BYTES + request.group.len() };
-        let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes)).saturating_add(group_bytes);
+        let more = request.bytes().saturating_sub(known.map_or(0, Member::bytes));
+        let more = more.saturating_add(self.group_bytes(&request.group));
         if more > 0 && !self.settings.memory.has_room_for(more, &request.group) {
             return refuse(ErrorCode::CoordinatorNotAvailable);
         }
@@ -378,8 +377,13 @@ impl Groups {
         outcome
     }
 
+    /// What a group of this id takes by itself; nothing when there is one already.
+    pub(crate) fn group_bytes(&self, id: &str) -> usize {
+        if self.groups.contains_key(id) { 0 } else { GROUP_BYTES + id.len() }
+    }
+
     fn has_room_for_group(&self, id: &str) -> Result<(), ErrorCode> {
-        let has_room = self.settings.memory.has_room_for(GROUP_BYTES + id.len(), id);
+        let has_room = self.settings.memory.has_room_for(self.group_bytes(id), id);
         if has_room { Ok(()) } else { Err(ErrorCode::CoordinatorNotAvailable) }
     }
 

@@ -8,6 +8,7 @@ use crate::groups::classic::member::Member;
 use crate::groups::classic::subscription;
 use crate::groups::command::JoinedMember;
 use crate::groups::command::Protocol;
+use crate::groups::kind::GROUP_BYTES;
 use crate::groups::record::GroupValue;
 use crate::groups::record::Record;
 use std::collections::BTreeMap;
@@ -41,9 +42,6 @@ impl State {
         }
     }
 }
-
-/// What a group takes beside its id and its members, about.
-pub(crate) const GROUP_BYTES: usize = 512;
 
 /// The delay before a new group's first generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

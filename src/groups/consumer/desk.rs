@@ -70,7 +70,7 @@ impl Groups {
         let text = |text: &Option<Arc<str>>| text.as_ref().map_or(0, |text| text.len());
         let asked =
             1024 + topics + text(&request.pattern) + text(&request.rack_id) + text(&request.instance_id);
-        let more = asked.saturating_sub(known);
+        let more = asked.saturating_sub(known).saturating_add(self.group_bytes(&request.group));
         if more == 0 || self.settings().memory.has_room_for(more, &request.group) {
             return Ok(());
         }

@@ -8,6 +8,7 @@ use crate::groups::consumer::record::Fact;
 use crate::groups::consumer::record::Owned;
 use crate::groups::consumer::record::PatternValue;
 use crate::groups::consumer::record::Record;
+use crate::groups::kind::GROUP_BYTES;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -349,7 +350,7 @@ impl Group {
         let resolved = self.resolved.iter().map(|(pattern, value)| {
             pattern.len() + value.topics.iter().map(|topic| 64 + topic.len()).sum::<usize>()
         });
-        self.id.len() + self.bytes + resolved.sum::<usize>()
+        GROUP_BYTES + self.id.len() + self.bytes + resolved.sum::<usize>()
     }
 }
 

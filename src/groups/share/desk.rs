@@ -12,6 +12,8 @@ use crate::groups::consumer::command::DescribedTopic;
 use crate::groups::consumer::command::Fault;
 use crate::groups::kind::Kind;
 use crate::groups::machine::Groups;
+use crate::groups::share::command::Alter;
+use crate::groups::share::command::Altered;
 use crate::groups::share::command::Answer;
 use crate::groups::share::command::Beaten;
 use crate::groups::share::command::Command;
@@ -53,11 +55,7 @@ impl Groups {
                 (Outcome::nothing(), Answer::Known(known))
             }
             Command::Alter(request) => {
-                let altered = self.open_share(now, &request.group, true).and_then(|mut turn| {
-                    let altered = turn.alter(&request)?;
-                    Ok((turn.finish(), altered))
-                });
-                let (outcome, answer) = split(altered);
+                let (outcome, answer) = split(self.alter_share(now, &request));
                 (outcome, Answer::Alter(answer))
             }
             Command::Forget(id, topics) => {
@@ -125,10 +123,26 @@ impl Groups {
         let topics = request.topics.iter().flatten().map(|topic| 64 + topic.len()).sum::<usize>();
         let rack = request.rack_id.as_ref().map_or(0, |rack| rack.len());
         let more = (1024 + topics + rack).saturating_sub(known);
-        if more == 0 || self.settings().memory.has_room_for(more, &request.group) {
+        self.check_room(more.saturating_add(self.group_bytes(&request.group)), &request.group)
+    }
+
+    fn check_room(&self, more: usize, id: &str) -> Result<(), Fault> {
+        if more == 0 || self.settings().memory.has_room_for(more, id) {
             return Ok(());
         }
         Err(Fault::new(ErrorCode::CoordinatorNotAvailable, "The memory for members of groups is used up."))
+    }
+
+    /// Lets a group go on at other offsets, if there is memory for what is then remembered of it. A group that is made so
+    /// stays until somebody deletes it.
+    fn alter_share(&self, now: Now, request: &Alter) -> Result<(Outcome<Groups>, Altered), Fault> {
+        let mut turn = self.open_share(now, &request.group, true)?;
+        let altered = turn.alter(request)?;
+        if !turn.outcome.records.is_empty() {
+            let known = self.share_group(&request.group).map_or(0, |group| group.bytes());
+            self.check_room(turn.group.bytes().saturating_sub(known), &request.group)?;
+        }
+        Ok((turn.finish(), altered))
     }
 
     /// The share group, which with `creates` is made when there is none.

@@ -3,6 +3,7 @@
 use crate::base::Timestamp;
 use crate::base::TopicId;
 use crate::groups::assign::Partitions;
+use crate::groups::kind::GROUP_BYTES;
 use crate::groups::share::record::CurrentValue;
 use crate::groups::share::record::Fact;
 use crate::groups::share::record::MemberValue;
@@ -276,10 +277,12 @@ impl Group {
 
     /// The memory it takes, about.
     pub(crate) fn bytes(&self) -> usize {
-        let states = self.states.iter().flat_map(|states| [&states.initializing, &states.initialized]);
-        let states = states.flat_map(|topics| topics.values());
-        let states: usize = states.map(|topic| 96 + topic.name.len() + 8 * topic.partitions.len()).sum();
-        self.id.len() + self.bytes + states
+        let topics = self.states.iter().flat_map(|states| [&states.initializing, &states.initialized]);
+        let topics = topics.flat_map(|topics| topics.values());
+        let topics: usize = topics.map(|topic| 96 + topic.name.len() + 8 * topic.partitions.len()).sum();
+        let deleting = self.states.iter().flat_map(|states| states.deleting.values());
+        let deleting: usize = deleting.map(|name| 96 + name.len()).sum();
+        GROUP_BYTES + self.id.len() + self.bytes + topics + deleting
     }
 }
 

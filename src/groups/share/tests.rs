@@ -19,6 +19,7 @@ use crate::cluster::records::TopicRecord;
 use crate::cluster::testing::partition;
 use crate::config::ServerConfig;
 use crate::coordinator::Machine;
+use crate::coordinator::Memory;
 use crate::coordinator::Now;
 use crate::coordinator::Outcome;
 use crate::coordinator::Place;
@@ -80,7 +81,11 @@ impl Trial {
     /// Topics `a`, `b`, … with these numbers of partitions.
     fn new(topics: &[i32]) -> Trial {
         let config = ServerConfig::new(&BTreeMap::new(), "machine").unwrap();
-        let settings = Arc::new(Settings::of(&config));
+        Trial::with(Settings::of(&config), topics)
+    }
+
+    fn with(settings: Settings, topics: &[i32]) -> Trial {
+        let settings = Arc::new(settings);
         let image = Image::empty("c");
         let mut trial = Trial {
             machine: Groups::new(Arc::clone(&settings), Arc::new(image.clone())),
@@ -171,7 +176,11 @@ impl Trial {
     }
 
     fn alter(&mut self, topic: &str, partition: i32, start: i64) -> Result<Altered, Fault> {
-        let request = Alter { group: text(GROUP), topics: vec![(text(topic), vec![(partition, start)])] };
+        self.alter_of(GROUP, topic, partition, start)
+    }
+
+    fn alter_of(&mut self, group: &str, topic: &str, partition: i32, start: i64) -> Result<Altered, Fault> {
+        let request = Alter { group: text(group), topics: vec![(text(topic), vec![(partition, start)])] };
         match self.ask(Command::Alter(request)) {
             Answer::Alter(result) => result,
             other => panic!("{other:?}"),
@@ -380,6 +389,31 @@ fn an_alteration_makes_the_group_also_when_no_partition_of_its_topics_is_there()
     // The topic counts as known, so its partitions are read from their beginning.
     trial.beat("m", 0, Some(&["a"])).unwrap();
     assert_eq!(trial.asked.iter().map(|one| one.start).collect::<Vec<_>>(), [0, 0]);
+}
+
+#[test]
+fn groups_that_are_only_altered_take_no_more_memory_than_there_is() {
+    let config = ServerConfig::new(&BTreeMap::new(), "machine").unwrap();
+    let memory = Memory::new(20_000, "members", "a.setting");
+    let settings = Settings { memory: Arc::clone(&memory), ..Settings::of(&config) };
+    let mut trial = Trial::with(settings, &[2, 2]);
+    // A partition that is not there is enough to make a group.
+    let group = |number: usize| format!("g{number:03}");
+    let made = (0..200).take_while(|number| trial.alter_of(&group(*number), "a", 9, 0).is_ok()).count();
+    assert!((10..40).contains(&made) && memory.used() >= made * 512, "{made} groups, {}", memory.used());
+    assert!(memory.used() <= 20_000);
+    let next = group(made);
+    assert_eq!(code(trial.alter_of(&next, "a", 0, 0)), ErrorCode::CoordinatorNotAvailable);
+    assert_eq!(code(trial.beat("m", 0, Some(&["a"]))), ErrorCode::CoordinatorNotAvailable);
+    assert!(trial.machine.share_group(&next).is_none() && trial.group().is_none());
+    // Who changes nothing needs nothing, and those that are there go on while there is room.
+    assert!(trial.alter_of(&next, "none", 0, 0).is_ok());
+    let more = (0..made).take_while(|number| trial.alter_of(&group(*number), "b", 0, 0).is_ok()).count();
+    assert!(more < made && memory.used() <= 20_000, "{more} of {made}, {}", memory.used());
+    let gone = (0..made).map(|number| text(&group(number))).collect();
+    trial.decide(command::Command::DeleteGroups(gone));
+    assert_eq!((trial.machine.count(), memory.used()), (0, 0));
+    assert!(trial.beat("m", 0, Some(&["a"])).is_ok());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A streams group: what the log keeps of it, and what need not outlive this coordinator.
 
 use crate::base::ErrorCode;
+use crate::groups::kind::GROUP_BYTES;
 use crate::groups::streams::member::Member;
 use crate::groups::streams::member::Progress;
 use crate::groups::streams::record::Metadata;
@@ -142,7 +143,8 @@ impl Group {
     /// The memory it takes, about.
     pub(crate) fn bytes(&self) -> usize {
         let configs = self.metadata.assignment_configs.iter();
-        512 + self.id.len()
+        GROUP_BYTES
+            + self.id.len()
             + configs.map(|(name, value)| 64 + name.len() + value.len()).sum::<usize>()
             + self.topology.as_ref().map_or(0, |topology| topology.bytes())
             + self.members.values().map(|member| member.bytes()).sum::<usize>()

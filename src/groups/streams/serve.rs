@@ -58,7 +58,9 @@ impl Groups {
         outcome: &mut Outcome<Groups>,
     ) -> Result<Decision, Refusal> {
         let id = &request.group;
-        let more = leave::bytes(request);
+        let joins = request.member_epoch == 0;
+        let group_bytes = if joins { self.group_bytes(id) } else { 0 };
+        let more = leave::bytes(request).saturating_add(group_bytes);
         if more > 0 && !self.settings().memory.has_room_for(more, id) {
             return Err(ErrorCode::CoordinatorNotAvailable.into());
         }

@@ -435,7 +435,7 @@ fn memory_for_members_is_bounded() {
     assert_eq!(trial.beat(join848("b", &many)).unwrap_err().code, ErrorCode::CoordinatorNotAvailable);
     assert_eq!(trial.beat(alive("a", 2)).unwrap().epoch, 2);
     trial.beat(alive("a", -1)).unwrap();
-    assert!(memory.used() > 0, "an empty group takes its name");
+    assert!(memory.used() >= 512, "an empty group takes memory too");
     trial.ask(Command::DeleteGroups(vec![text(GROUP)]));
     assert_eq!(memory.used(), 0, "groups that are gone take nothing");
 }
