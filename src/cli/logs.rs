@@ -2,6 +2,7 @@
 
 use crate::io::log_levels;
 use std::io::IsTerminal;
+use tracing::level_filters::LevelFilter;
 use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
@@ -29,6 +30,7 @@ pub(super) fn start(environment: &[(String, String)]) -> Levels {
     };
     // A second start in one process (tests) keeps the first one's settings.
     subscriber.try_init().unwrap_or(());
+    log_levels::started_with(LevelFilter::current().into_level().map_or("OFF", |level| level.as_str()));
     Levels { base: wanted, apply: Box::new(apply) }
 }
 

@@ -4,6 +4,7 @@
 
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use tokio::sync::watch;
 
 /// The logger that all others follow that have no level of their own.
@@ -75,8 +76,19 @@ impl Level {
 /// The levels that were changed, by logger.
 type Changed = BTreeMap<&'static str, Level>;
 
+static AT_THE_START: OnceLock<&str> = OnceLock::new();
 static CHANGED: Mutex<Changed> = Mutex::new(BTreeMap::new());
 static CHANGES: Mutex<Option<watch::Sender<Changed>>> = Mutex::new(None);
+
+/// Remembers the most lines that any part may write until levels are changed: a level's name, or `OFF`.
+pub fn started_with(level: &'static str) {
+    AT_THE_START.set(level).unwrap_or(());
+}
+
+/// The level of the loggers that were given none; `INFO` for a process that does not say.
+pub fn at_the_start() -> &'static str {
+    AT_THE_START.get().copied().unwrap_or("INFO")
+}
 
 /// The names of all loggers, the root first.
 pub fn loggers() -> impl Iterator<Item = String> {

@@ -226,11 +226,15 @@ impl Home {
     fn read_offsets(&self, name: &str) -> Result<Offsets, Error> {
         let file = self.directory.path.join(name);
         let text = match checkpoint::read_text(&self.directory.disk, &file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => Some(String::new()),
+            Ok(Some(text)) => text,
+            Ok(None) => return Ok(Offsets::new()),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => String::new(),
             Err(error) => return Err(Error::io(&file, error)),
         };
-        let Some(text) = text else { return Ok(Offsets::new()) };
+        // Apache Kafka leaves the cleaner's empty until something was compacted.
+        if text.is_empty() && name == layout::CLEANER_OFFSETS {
+            return Ok(Offsets::new());
+        }
         Ok(checkpoint::parse_offsets(&text).unwrap_or_else(|| {
             tracing::warn!(file = %file.display(), "not a whole checkpoint, starting without");
             Offsets::new()

@@ -51,7 +51,8 @@ impl Rate {
     /// How fast it comes, in units a second.
     pub(super) fn rate(&mut self, windows: Windows, now: Instant) -> f64 {
         self.forget(windows, now);
-        self.samples.iter().map(|sample| sample.amount).sum::<f64>() / self.seconds(windows, now)
+        // A sum of nothing is -0.
+        self.samples.iter().fold(0.0, |sum, sample| sum + sample.amount) / self.seconds(windows, now)
     }
 
     /// How long to pause until the rate is back at `limit`, in units a second; zero while it is not above.

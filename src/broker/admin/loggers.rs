@@ -10,18 +10,16 @@ use crate::io::log_levels;
 use crate::io::log_levels::Level;
 use std::collections::BTreeSet;
 use tracing::info;
-use tracing::level_filters::LevelFilter;
 
 const VALID: &str = "DEBUG, ERROR, FATAL, INFO, TRACE, WARN";
 
 /// Every logger with the level that counts for it.
 pub(super) fn entries() -> Vec<ConfigEntry> {
-    let root =
-        log_levels::level_of(log_levels::ROOT).map_or_else(at_the_start, |level| level.name().to_owned());
+    let root = log_levels::level_of(log_levels::ROOT).map_or_else(log_levels::at_the_start, Level::name);
     let entry = |name: String| {
-        let own = log_levels::level_of(&name).map(|level| level.name().to_owned());
+        let own = log_levels::level_of(&name).map(Level::name);
         ConfigEntry {
-            value: Some(own.unwrap_or_else(|| root.clone())),
+            value: Some(own.unwrap_or(root).to_owned()),
             name,
             source: ConfigSource::BrokerLogger,
             sensitive: false,
@@ -31,14 +29,6 @@ pub(super) fn entries() -> Vec<ConfigEntry> {
         }
     };
     log_levels::loggers().map(entry).collect()
-}
-
-/// The most lines that any part may write: what the start asked for.
-fn at_the_start() -> String {
-    match LevelFilter::current().into_level() {
-        None => "OFF".to_owned(),
-        Some(level) => level.to_string(),
-    }
 }
 
 /// Changes levels, all or none.
