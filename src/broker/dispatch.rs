@@ -166,7 +166,9 @@ fn handler(key: i16) -> Option<Handler> {
         versions::PUSH_TELEMETRY => {
             Handler::Waiting(|b, c, body| Box::pin(telemetry::push::handle(b, c, body)))
         }
-        versions::ALTER_REPLICA_LOG_DIRS => Handler::Now(admin::alter_replica_log_dirs::handle),
+        versions::ALTER_REPLICA_LOG_DIRS => {
+            Handler::Waiting(|b, c, body| Box::pin(admin::alter_replica_log_dirs::handle(b, c, body)))
+        }
         versions::DESCRIBE_QUORUM => Handler::Now(meta::describe_quorum::handle),
         versions::DESCRIBE_USER_SCRAM_CREDENTIALS => Handler::Now(admin::describe_scram::handle),
         versions::DESCRIBE_CLIENT_QUOTAS => Handler::Now(admin::client_quotas::describe),

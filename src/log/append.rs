@@ -81,7 +81,7 @@ impl Log {
         }
         let marker = marker(&batch);
         let mut core = self.core.lock();
-        if core.closed {
+        if core.closed || core.resting {
             return Err(Error::Closed);
         }
         let verdict =

@@ -2,6 +2,7 @@
 
 use crate::base::Offset;
 use crate::base::Timestamp;
+use crate::log::Core;
 use crate::log::Log;
 use crate::log::Segments;
 use crate::log::directory::Trash;
@@ -25,7 +26,8 @@ impl Log {
     /// Segments that lie below it are removed by the next retention run.
     ///
     /// # Errors
-    /// [`Error::OffsetOutOfRange`] above the high watermark; [`Error::Offline`].
+    /// [`Error::OffsetOutOfRange`] above the high watermark; [`Error::Offline`]; [`Error::Closed`] while a copy takes the
+    /// place of the log.
     pub fn delete_records(&self, before: Offset) -> Result<Offset, Error> {
         self.check_online()?;
         let high_watermark = self.high_watermark();
@@ -33,15 +35,19 @@ impl Log {
             let start = self.log_start_offset();
             return Err(Error::OffsetOutOfRange { offset: before, start, end: high_watermark });
         }
-        self.raise_start(before);
+        let mut core = self.core.lock();
+        if core.resting {
+            return Err(Error::Closed);
+        }
+        self.raise_start(&mut core, before);
         Ok(self.log_start_offset())
     }
 
-    fn raise_start(&self, start: Offset) {
+    fn raise_start(&self, core: &mut Core, start: Offset) {
         if self.start.fetch_max(start.0, Ordering::AcqRel) >= start.0 {
             return;
         }
-        if let Some(warm) = self.core.lock().warm.as_mut() {
+        if let Some(warm) = core.warm.as_mut() {
             warm.epochs_dirty |= warm.epochs.truncate_from_start(start);
             warm.producers.replicated_to(start);
         }
@@ -71,7 +77,7 @@ impl Log {
         let start = first_kept.base;
         self.name_end(first_kept)?;
         tracing::info!(partition = %self.partition, count, ?reason, %start, "removing old segments");
-        self.raise_start(start);
+        self.raise_start(&mut self.core.lock(), start);
         self.remove_oldest(&segments, count)?;
         Ok(count)
     }
@@ -255,8 +261,28 @@ impl Log {
         Ok(())
     }
 
+    /// Takes no more appends, and waits until those under way are in their files, synced where that was asked for, or were
+    /// taken back. The caller holds the `shape` lock.
+    ///
+    /// # Errors
+    /// [`Error::Offline`].
+    pub(crate) fn rest(&self) -> Result<(), Error> {
+        let mut core = self.core.lock();
+        core.resting = true;
+        while core.writing || self.published.offset() < core.next || core.synced < core.sync_to {
+            self.check_online()?;
+            self.wait_for_round(&mut core);
+        }
+        self.check_online()
+    }
+
+    /// Takes appends again.
+    pub(crate) fn resume(&self) {
+        self.core.lock().resting = false;
+    }
+
     /// Nothing more is appended; whoever waits is told.
-    fn end(&self) {
+    pub(crate) fn end(&self) {
         let mut core = self.core.lock();
         core.closed = true;
         if !core.writing && !core.queue.is_empty() {

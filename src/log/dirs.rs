@@ -150,7 +150,7 @@ pub(crate) struct Inner {
     /// Held while a log goes from one directory to another, so that who lists them finds it in one.
     pub(crate) places: Mutex<()>,
     /// Logs that are on the way to another directory.
-    pub(crate) relocations: Mutex<Vec<Weak<Relocation>>>,
+    pub(crate) relocations: Mutex<BTreeMap<TopicPartition, Weak<Relocation>>>,
     /// Where partitions shall be made that do not exist yet.
     pub(crate) preferred: Mutex<BTreeMap<TopicPartition, DirectoryId>>,
     /// Told when a directory fails.
@@ -509,22 +509,23 @@ impl Dirs {
 
     /// Every directory with its state and its logs' sizes.
     pub fn describe(&self) -> Vec<Description> {
-        let logs: Vec<Vec<LogSize>> = {
-            let _places = self.inner.places.lock();
-            self.inner.homes.iter().map(|home| self.inner.logs_in(home)).collect()
+        let inner = &self.inner;
+        let logs: Vec<(Vec<LogSize>, Cleaning)> = {
+            let _places = inner.places.lock();
+            inner.homes.iter().map(|home| (inner.logs_in(home), inner.cleaner.describe(home))).collect()
         };
-        let opened = self.inner.homes.iter().zip(logs).map(|(home, logs)| {
+        let opened = inner.homes.iter().zip(logs).map(|(home, (logs, cleaning))| {
             let directory = &home.directory;
             Description {
                 path: directory.path.to_path_buf(),
                 id: Some(directory.id),
                 state: directory.state(),
                 space: directory.disk.space(&directory.path).ok(),
-                cleaning: self.inner.cleaner.describe(home),
+                cleaning,
                 logs,
             }
         });
-        let failed = self.inner.failed.iter().map(|(path, reason)| Description {
+        let failed = inner.failed.iter().map(|(path, reason)| Description {
             path: path.clone(),
             id: None,
             state: DirectoryState::Offline(reason.clone()),
@@ -690,7 +691,7 @@ impl Inner {
 
     fn futures_in(&self, home: &Home) -> Vec<LogSize> {
         let relocations: Vec<Arc<Relocation>> =
-            self.relocations.lock().iter().filter_map(Weak::upgrade).collect();
+            self.relocations.lock().values().filter_map(Weak::upgrade).collect();
         let here = relocations.iter().filter(|relocation| relocation.is_to(home));
         let size = |relocation: &Arc<Relocation>| {
             let progress = relocation.progress()?;
@@ -948,6 +949,16 @@ fn open_clean(home: &Home, partition: &TopicPartition, place: &Arc<Place>) -> Re
         let start = unopened.log_starts.get(partition).copied().unwrap_or(Offset::ZERO);
         (start, unopened.recovery_points.get(partition).copied())
     };
+    open_known(home, partition, place, (start, checkpoint))
+}
+
+/// A folder of which its checkpoints say where the log starts and ends.
+pub(crate) fn open_known(
+    home: &Home,
+    partition: &TopicPartition,
+    place: &Arc<Place>,
+    (start, checkpoint): (Offset, Option<Offset>),
+) -> Result<Recovered, Error> {
     let listing = load::list(&home.directory, place)?;
     let Some(first_base) = listing.segments.first().map(|segment| segment.base) else {
         let known = start.max(checkpoint.unwrap_or(Offset::ZERO));

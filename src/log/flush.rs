@@ -180,18 +180,8 @@ impl Log {
         if !segment.exists() {
             return Ok(());
         }
-        if let Some(tail) = segment.tail.load().as_ref() {
-            let offsets = tail.offsets.encode_from(0);
-            // In the file, the largest timestamp always stands at the end, as after a clean close.
-            let mut times = tail.times.lock().clone();
-            if let Some(max) = segment.known_max_timestamp()
-                && let Some(relative) = segment.relative(max.offset)
-            {
-                times.maybe_append(time_index::Entry { timestamp: max.timestamp, relative });
-            }
-            let times = times.encode_from(0);
-            self.write_synced(&segment.path(Kind::Index), &offsets)?;
-            self.write_synced(&segment.path(Kind::TimeIndex), &times)?;
+        for (kind, bytes) in indexes_in_memory(segment) {
+            self.write_synced(&segment.path(kind), &bytes)?;
         }
         let aborted = aborted_index::encode(&self.aborted_of(segment)?);
         let path = segment.path(Kind::AbortedIndex);
@@ -201,6 +191,36 @@ impl Log {
             self.write_synced(&path, &aborted)?;
         }
         Ok(())
+    }
+
+    /// What a copy of the log's files lacks because it is only in memory: names and contents. Nothing is written here, so
+    /// that a log can leave a directory that is full. The log rests.
+    ///
+    /// # Errors
+    /// Those of loading the log.
+    pub(crate) fn unflushed(&self) -> Result<Vec<(String, Vec<u8>)>, Error> {
+        let mut core = self.core.lock();
+        // Loaded now, it is not loaded while its files are copied, which may cut zeros behind the last batch.
+        self.warm(&mut core)?;
+        let (start, next) = (self.log_start_offset(), core.next);
+        let warm = self.warm(&mut core)?;
+        warm.epochs_dirty |= warm.epochs.truncate_from_start(start);
+        let mut files = vec![(layout::LEADER_EPOCHS.to_owned(), warm.epochs.encode().into_bytes())];
+        let snapshot = |offset| layout::file_name(offset, Kind::Snapshot);
+        files.extend(warm.snapshots.iter().map(|(offset, bytes)| (snapshot(*offset), bytes.clone())));
+        if warm.last_snapshot != Some(next) {
+            files.push((snapshot(next), producer_snapshot::encode(&warm.producers)));
+        }
+        drop(core);
+        for segment in self.view.load().iter().filter(|segment| segment.exists()) {
+            let mut indexes = indexes_in_memory(segment);
+            if !indexes.is_empty() {
+                indexes.push((Kind::AbortedIndex, aborted_index::encode(&self.aborted_of(segment)?)));
+            }
+            let named = |(kind, bytes)| (layout::file_name(segment.base, kind), bytes);
+            files.extend(indexes.into_iter().map(named));
+        }
+        Ok(files)
     }
 
     pub(crate) fn write_synced(&self, path: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -246,6 +266,20 @@ impl Log {
             error => error,
         }
     }
+}
+
+/// A segment's indexes as their files shall hold them; none when the files do.
+fn indexes_in_memory(segment: &Segment) -> Vec<(Kind, Vec<u8>)> {
+    let tail = segment.tail.load();
+    let Some(tail) = tail.as_ref() else { return Vec::new() };
+    // In the file, the largest timestamp always stands at the end, as after a clean close.
+    let mut times = tail.times.lock().clone();
+    if let Some(max) = segment.known_max_timestamp()
+        && let Some(relative) = segment.relative(max.offset)
+    {
+        times.maybe_append(time_index::Entry { timestamp: max.timestamp, relative });
+    }
+    vec![(Kind::Index, tail.offsets.encode_from(0)), (Kind::TimeIndex, times.encode_from(0))]
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod append;
 mod checkpoint;
 mod checkpoints;
 mod compact;
+mod copy;
 mod delete;
 mod directory;
 mod dirs;
@@ -168,6 +169,8 @@ pub(crate) struct Core {
     /// An epoch that began while the log was not loaded.
     begun: Option<LeaderEpoch>,
     closed: bool,
+    /// A copy takes its place: there are no appends meanwhile, and its start stays.
+    resting: bool,
     /// The log's next offset when it was last looked at, and how often it has not changed since.
     seen: Offset,
     idle_looks: u32,
@@ -219,6 +222,7 @@ impl Core {
             taken_back: VecDeque::new(),
             begun: None,
             closed: false,
+            resting: false,
             seen: end,
             idle_looks: 0,
             warm: None,
@@ -358,9 +362,9 @@ impl Log {
         self.view.load().len()
     }
 
-    /// Whether the log may be used: its directory is online and it was not closed or deleted.
+    /// Whether its directory works.
     pub fn is_online(&self) -> bool {
-        self.directory.check().is_ok() && !self.core.lock().closed
+        self.directory.check().is_ok()
     }
 
     /// The largest epoch not above `epoch`, and the offset where it ends (exclusive); `None` when that is not known

@@ -10,63 +10,58 @@
 //! A crash before the second line leaves the log where it was, and the copy is made anew. After it both folders hold the
 //! same records, for nothing was appended since; the next start ends the move.
 
-use crate::base::Offset;
 use crate::base::TopicId;
 use crate::base::TopicPartition;
-use crate::io::disk::Disk;
-use crate::io::disk::Open;
 use crate::io::durable;
 use crate::log::Dirs;
 use crate::log::Log;
 use crate::log::checkpoint;
+use crate::log::copy::Copy;
+use crate::log::copy::Progress;
 use crate::log::directory::Trash;
 use crate::log::dirs::Inner;
-use crate::log::dirs::write_partition_metadata;
+use crate::log::dirs::open_known;
 use crate::log::error::Error;
 use crate::log::home::FoundFolder;
 use crate::log::home::Home;
 use crate::log::layout;
-use crate::log::layout::FileName;
-use crate::log::layout::Intermediate;
-use crate::log::layout::Kind;
 use crate::log::meta::DirectoryId;
-use crate::log::segment::Segment;
-use parking_lot::Mutex;
-use std::collections::BTreeMap;
-use std::io;
+use crate::log::segment::Place;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 
 /// The file in a copy that is whole.
 const MOVED_FROM: &str = "moved-from";
-/// Bytes that are read and written at once.
-const STEP: usize = 1 << 20;
 
-/// A copy under way. Nothing comes of it before [`Relocation::finish`].
+/// A copy under way. Nothing comes of it before [`Relocation::finish`]; the next start begins it anew unless it is given
+/// up.
 #[derive(Debug)]
 pub struct Relocation {
     inner: Arc<Inner>,
     partition: TopicPartition,
     topic_id: TopicId,
     target: Arc<Home>,
-    folder: PathBuf,
-    copied: Mutex<BTreeMap<Offset, Copied>>,
+    copy: Copy,
+    given_up: AtomicBool,
 }
 
-/// How much of a segment is copied. Compaction puts another segment in its place, whose bytes are others.
-#[derive(Debug)]
-struct Copied {
-    segment: Arc<Segment>,
-    bytes: u64,
-}
-
-/// A copy as it is now, for DescribeLogDirs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Progress {
-    pub(crate) bytes: u64,
-    /// Records that are not copied yet, as far as whole segments tell.
-    pub(crate) lag: i64,
+impl Drop for Relocation {
+    /// Nobody copies any more.
+    fn drop(&mut self) {
+        let mut all = self.inner.relocations.lock();
+        // There may be a newer one.
+        if all.get(&self.partition).is_some_and(|known| known.strong_count() == 0) {
+            all.remove(&self.partition);
+        }
+        drop(all);
+        if self.is_given_up() {
+            let due = self.inner.clock.now();
+            let paths = vec![self.copy.folder.clone()];
+            self.target.directory.throw_away(Trash { due, paths });
+        }
+    }
 }
 
 impl Dirs {
@@ -83,7 +78,7 @@ impl Dirs {
     /// Begins to copy an open log into another directory.
     ///
     /// # Errors
-    /// [`Error::NoDirectory`] for a directory that is not open, [`Error::Closed`] for a log that is not,
+    /// [`Error::NoDirectory`] for a directory that is not open, [`Error::Closed`] for a log that is not, or that lies there,
     /// [`Error::Offline`], [`Error::Io`].
     pub fn begin_move(
         &self,
@@ -91,7 +86,7 @@ impl Dirs {
         target: DirectoryId,
     ) -> Result<Arc<Relocation>, Error> {
         let inner = &self.inner;
-        let log = self.log(partition).ok_or(Error::Closed)?;
+        let log = self.log(partition).filter(|log| log.directory_id() != target).ok_or(Error::Closed)?;
         let target = inner.homes.iter().find(|home| home.directory.id == target).ok_or(Error::NoDirectory)?;
         target.directory.check_in_place()?;
         let folder = target.directory.path.join(layout::future_folder_name(partition));
@@ -101,25 +96,27 @@ impl Dirs {
             partition: partition.clone(),
             topic_id: log.topic_id(),
             target: Arc::clone(target),
-            folder,
-            copied: Mutex::default(),
+            copy: Copy::new(inner.disk.clone(), folder),
+            given_up: AtomicBool::new(false),
         });
-        let mut all = inner.relocations.lock();
-        all.retain(|known| known.strong_count() > 0);
-        all.push(Arc::downgrade(&relocation));
+        inner.relocations.lock().insert(partition.clone(), Arc::downgrade(&relocation));
         Ok(relocation)
     }
 
-    /// Moves that the process before this one did not finish, with the directories they went to. Their copies are thrown
-    /// away: they are made anew.
-    pub fn unfinished_moves(&self) -> Vec<(TopicPartition, DirectoryId)> {
+    /// Begins the moves anew that the process before this one did not finish; what it copied is thrown away.
+    pub fn resume_moves(&self) -> Vec<Arc<Relocation>> {
         let mut all = Vec::new();
         for home in &self.inner.homes {
             let futures = std::mem::take(&mut home.unopened.lock().futures);
             for (partition, path) in futures {
+                match self.begin_move(&partition, home.directory.id) {
+                    Ok(relocation) => all.push(relocation),
+                    Err(error) => {
+                        tracing::warn!(%partition, %error, "a move that was not finished is given up")
+                    }
+                }
                 let due = self.inner.clock.now();
                 home.directory.throw_away(Trash { due, paths: vec![path] });
-                all.push((partition, home.directory.id));
             }
         }
         all
@@ -157,18 +154,27 @@ impl Relocation {
         self.target.directory.id == home.directory.id
     }
 
-    /// `None` once the log is where the copy was to go, or gone.
+    /// The copy is not wanted any more: it is thrown away when nobody copies.
+    pub fn give_up(&self) {
+        self.given_up.store(true, Ordering::Release);
+    }
+
+    /// Whether nothing comes of it.
+    pub fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    /// The log, while it is elsewhere.
+    fn source(&self) -> Result<Arc<Log>, Error> {
+        let elsewhere =
+            |log: &Arc<Log>| log.topic_id() == self.topic_id && log.directory_id() != self.target();
+        self.inner.log(&self.partition).filter(elsewhere).ok_or(Error::Closed)
+    }
+
+    /// `None` once the log is where the copy was to go, or gone, or the copy is not wanted.
     pub(crate) fn progress(&self) -> Option<Progress> {
-        let log = self.inner.log(&self.partition).filter(|log| log.directory_id() != self.target())?;
-        let copied = self.copied.lock();
-        let segments = log.view.load_full();
-        let whole = |segment: &&Arc<Segment>| {
-            copied.get(&segment.base).is_some_and(|done| done.bytes >= segment.size())
-        };
-        let first_missing = segments.iter().find(|segment| !whole(segment)).map(|segment| segment.base);
-        let end = log.log_end_offset();
-        let lag = first_missing.map_or(0, |base| end.0.saturating_sub(base.0).max(0));
-        Some(Progress { bytes: copied.values().map(|done| done.bytes).sum(), lag })
+        let log = self.source().ok().filter(|_| !self.is_given_up())?;
+        Some(self.copy.progress(&log))
     }
 
     /// Copies some more, at most `bytes_max`; how many bytes. None once the copy is as long as the log is.
@@ -176,141 +182,71 @@ impl Relocation {
     /// # Errors
     /// [`Error::Closed`] when the log is gone, [`Error::Io`].
     pub fn copy_some(&self, bytes_max: u64) -> Result<u64, Error> {
-        let log = self.inner.log(&self.partition).ok_or(Error::Closed)?;
+        let log = self.source()?;
         self.target.directory.check()?;
-        let mut moved = 0;
-        for segment in log.view.load_full().iter() {
-            if moved >= bytes_max {
-                break;
-            }
-            moved += self.copy_segment(&log, segment, bytes_max - moved)?;
+        self.copy.grow(&log, bytes_max)
+    }
+
+    /// Copies the rest and opens the log anew in the other directory. Appends meanwhile are refused; what is there can be
+    /// read.
+    ///
+    /// # Errors
+    /// Of the copy, with [`Error::Closed`] when it is not wanted any more; then the log goes on as if nothing had been.
+    pub fn finish(&self) -> Result<Arc<Log>, Error> {
+        let _changes = self.inner.changes.lock();
+        let log = self.source()?;
+        let home = self.inner.homes.iter().find(|home| home.directory.id == log.directory_id());
+        let home = home.ok_or(Error::NoDirectory)?;
+        // Nothing may change the old folder from here on.
+        let _shape = log.shape.lock();
+        let moved = log.rest().and_then(|()| self.place(&log)).inspect_err(|_| log.resume())?;
+        {
+            let _places = self.inner.places.lock();
+            home.directory.open.lock().remove(&self.partition);
+            self.target.directory.open.lock().insert(self.partition.clone(), Arc::clone(&moved));
         }
+        log.end();
+        tracing::info!(partition = %self.partition, from = %log.path().display(),
+            to = %self.target.directory.path.display(), "moved a log to another directory");
+        if self.target.directory.check().is_ok() {
+            self.leave(home, &log);
+        }
+        // Written soon, a crash does not have all of it read again.
+        self.target.write_recovery_points();
+        self.target.write_log_starts();
+        self.target.write_high_watermarks();
         Ok(moved)
     }
 
-    fn copy_segment(&self, log: &Log, segment: &Arc<Segment>, bytes_max: u64) -> Result<u64, Error> {
-        let mut copied = self.copied.lock();
-        let known = copied.get(&segment.base).filter(|known| Arc::ptr_eq(&known.segment, segment));
-        let done = known.map_or(0, |known| known.bytes);
-        let end = segment.size().min(done.saturating_add(bytes_max));
-        if end <= done && known.is_some() || !segment.exists() {
-            return Ok(0);
+    /// Completes the copy, opens it, and gives it the partition's name.
+    fn place(&self, log: &Log) -> Result<Arc<Log>, Error> {
+        if self.is_given_up() {
+            return Err(Error::Closed);
         }
-        let path = layout::file_path(&self.folder, segment.base, Kind::Log);
-        let failed = |error| Error::io(&path, error);
-        let source = match segment.file(&log.directory) {
-            Ok(source) => source,
-            // Retention or compaction took it away meanwhile: it will not be among the segments next time.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-            Err(error) => return Err(Error::io(&segment.path(Kind::Log), error)),
-        };
-        let target = self.inner.disk.open(&path, Open::Create).map_err(failed)?;
-        if done == 0 {
-            target.set_len(0).map_err(failed)?;
+        let (disk, directory) = (&self.inner.disk, &self.target.directory);
+        let folder = &self.copy.folder;
+        self.copy.complete(log, self.topic_id, MOVED_FROM)?;
+        directory.checkpoints.remove(directory, &self.partition)?;
+        let place = Place::new(folder.clone());
+        let (start, end) = (log.log_start_offset(), log.log_end_offset());
+        let recovered = open_known(&self.target, &self.partition, &place, (start, Some(end)))?;
+        if (recovered.start, recovered.end) != (start, end) {
+            return Err(Error::damaged(folder, 0, "the copy is not what the log is"));
         }
-        let mut buffer = vec![0; STEP];
-        let mut position = done;
-        while position < end {
-            let length = usize::try_from(end - position).unwrap_or(STEP).min(STEP);
-            let part = buffer.get_mut(..length).unwrap_or_default();
-            source
-                .read_exact_at(part, position)
-                .map_err(|error| Error::io(&segment.path(Kind::Log), error))?;
-            target.write_at(part, position).map_err(failed)?;
-            position = position.saturating_add(u64::try_from(length).unwrap_or(0));
-        }
-        copied.insert(segment.base, Copied { segment: Arc::clone(segment), bytes: end });
-        Ok(end.saturating_sub(done))
-    }
-
-    /// Ends the log where it is, copies the rest, and opens it anew in the other directory; where that cannot be done,
-    /// in its own. No appends may be under way.
-    ///
-    /// # Errors
-    /// Those of opening the log; then it is open nowhere.
-    pub fn finish(&self) -> Result<Arc<Log>, Error> {
-        let _changes = self.inner.changes.lock();
-        let log = self.inner.log(&self.partition).ok_or(Error::Closed)?;
-        let home = self.inner.homes.iter().find(|home| home.directory.id == log.directory_id());
-        let home = home.ok_or(Error::NoDirectory)?;
-        log.close()?;
-        // Nothing may change the old folder from here on.
-        let _shape = log.shape.lock();
-        let placed = match self.place(&log) {
-            Ok(path) => (&self.target, path),
-            Err(error) => {
-                tracing::warn!(partition = %self.partition, %error, "a log stays in its directory");
-                self.throw_away();
-                (home, log.path().to_path_buf())
-            }
-        };
-        let places = self.inner.places.lock();
-        home.directory.open.lock().remove(&self.partition);
-        let moved = !Arc::ptr_eq(placed.0, home);
-        if moved {
-            tracing::info!(partition = %self.partition, from = %log.path().display(),
-                to = %self.target.directory.path.display(), "moved a log to another directory");
-            self.leave(home, &log);
-        }
-        let found = FoundFolder { topic_id: Some(self.topic_id), path: placed.1 };
-        {
-            let mut unopened = placed.0.unopened.lock();
-            unopened.found.insert(self.partition.clone(), found.clone());
-            unopened.recovery_points.insert(self.partition.clone(), log.log_end_offset());
-            unopened.log_starts.insert(self.partition.clone(), log.log_start_offset());
-            unopened.high_watermarks.insert(self.partition.clone(), log.high_watermark());
-        }
-        let identity = (&self.partition, self.topic_id);
-        let opened = self.inner.open_existing(placed.0, identity, found, log.config());
-        drop(places);
-        // Written soon, a crash does not have all of it read again.
-        placed.0.write_recovery_points();
-        placed.0.write_log_starts();
-        placed.0.write_high_watermarks();
-        opened
-    }
-
-    /// Completes the copy, makes it safe, and gives it the partition's name; its path then.
-    fn place(&self, log: &Log) -> Result<PathBuf, Error> {
-        let segments = log.view.load_full();
-        for segment in segments.iter() {
-            self.copy_segment(log, segment, u64::MAX)?;
-        }
-        let disk = &self.inner.disk;
-        let list = |path: &Path| disk.list(path).map_err(|error| Error::io(path, error));
-        let kept = |name: &str| match FileName::parse(name) {
-            Some(file) if file.state != Intermediate::None => false,
-            Some(file) if file.kind == Kind::Snapshot => true,
-            Some(file) => segments.iter().any(|segment| segment.base == file.base),
-            None => !name.ends_with(".tmp"),
-        };
-        // What was copied of segments that have gone.
-        for entry in list(&self.folder)?.iter().filter(|entry| !kept(&entry.name.to_string_lossy())) {
-            let path = self.folder.join(&entry.name);
-            disk.remove_file(&path).map_err(|error| Error::io(&path, error))?;
-        }
-        let from = log.path();
-        for entry in list(&from)?.iter().filter(|entry| !entry.is_dir) {
-            let name = entry.name.to_string_lossy();
-            let is_log = FileName::parse(&name).is_some_and(|file| file.kind == Kind::Log);
-            if !is_log && kept(&name) && name != MOVED_FROM {
-                copy_file(disk, &from.join(&entry.name), &self.folder.join(&entry.name))?;
-            }
-        }
-        write_partition_metadata(disk, &self.folder, self.topic_id)?;
-        for entry in list(&self.folder)? {
-            let path = self.folder.join(&entry.name);
-            let synced = disk.open(&path, Open::ReadWrite).and_then(|file| file.sync_all());
-            synced.map_err(|error| Error::io(&path, error))?;
-        }
-        disk.sync_dir(&self.folder).map_err(|error| Error::io(&self.folder, error))?;
-        self.target.directory.checkpoints.remove(&self.target.directory, &self.partition)?;
-        let mark = self.folder.join(MOVED_FROM);
+        let identity = (self.partition.clone(), self.topic_id);
+        let whereabouts = (Arc::clone(directory), Arc::clone(&place));
+        let moved = Log::assemble(identity, whereabouts, log.config(), recovered, log.high_watermark());
+        let mark = folder.join(MOVED_FROM);
         let text = format!("{}\n", log.directory_id());
         checkpoint::write_text(disk, &mark, &text).map_err(|error| Error::io(&mark, error))?;
-        let path = self.target.directory.path.join(layout::folder_name(&self.partition));
-        durable::rename(disk, &self.folder, &path).map_err(|error| Error::io(&path, error))?;
-        Ok(path)
+        let path = directory.path.join(layout::folder_name(&self.partition));
+        disk.rename(folder, &path).map_err(|error| Error::io(&path, error))?;
+        place.moved(path);
+        if let Err(error) = disk.sync_dir(&directory.path) {
+            // It has the name now, but perhaps not after a loss of power: nothing may be appended to either.
+            directory.fail(&format!("sync of {} failed: {error}", directory.path.display()));
+        }
+        Ok(moved)
     }
 
     /// Takes what is left out of the old directory, and says that the move is done.
@@ -336,12 +272,6 @@ impl Relocation {
         if let Err(error) = home.directory.checkpoints.remove(&home.directory, &self.partition) {
             tracing::warn!(partition = %self.partition, %error, "cannot remove a partition from the checkpoints");
         }
-    }
-
-    /// The copy is not wanted any more.
-    pub fn throw_away(&self) {
-        let due = self.inner.clock.now();
-        self.target.directory.throw_away(Trash { due, paths: vec![self.folder.clone()] });
     }
 }
 
@@ -381,21 +311,4 @@ fn leave_behind(origin: &Home, partition: &TopicPartition, found: &FoundFolder) 
     origin.forget(partition);
     directory.throw_away(Trash { due: directory.clock.now(), paths: vec![to] });
     directory.checkpoints.remove(directory, partition)
-}
-
-fn copy_file(disk: &Disk, from: &Path, to: &Path) -> Result<(), Error> {
-    let source = disk.open(from, Open::Read).map_err(|error| Error::io(from, error))?;
-    let target = disk.open(to, Open::Create).map_err(|error| Error::io(to, error))?;
-    let length = source.len().map_err(|error| Error::io(from, error))?;
-    target.set_len(0).map_err(|error| Error::io(to, error))?;
-    let mut buffer = vec![0; STEP];
-    let mut position = 0u64;
-    while position < length {
-        let size = usize::try_from(length - position).unwrap_or(STEP).min(STEP);
-        let part = buffer.get_mut(..size).unwrap_or_default();
-        source.read_exact_at(part, position).map_err(|error| Error::io(from, error))?;
-        target.write_at(part, position).map_err(|error| Error::io(to, error))?;
-        position = position.saturating_add(u64::try_from(size).unwrap_or(0));
-    }
-    Ok(())
 }

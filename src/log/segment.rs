@@ -86,6 +86,8 @@ pub(crate) struct Segment {
     /// Bytes of the file: more than `size` when space is taken ahead.
     physical: AtomicU64,
     exists: AtomicBool,
+    /// How often the file was cut: what was read of it before may have been other bytes.
+    cuts: AtomicU64,
     /// It is no longer part of the log, and its files are being renamed.
     deleted: AtomicBool,
     /// The file was made and its name is not on stable storage yet.
@@ -139,6 +141,7 @@ impl Segment {
             size: AtomicU64::new(size),
             physical: AtomicU64::new(size),
             exists: AtomicBool::new(exists),
+            cuts: AtomicU64::new(0),
             deleted: AtomicBool::new(false),
             name_unsynced: AtomicBool::new(false),
             length_unsynced: AtomicBool::new(false),
@@ -241,6 +244,7 @@ impl Segment {
 
     /// Cuts the file to `size` bytes and lets readers see those.
     pub(crate) fn cut(&self, directory: &Directory, size: u64) -> io::Result<()> {
+        self.cuts.fetch_add(1, Ordering::AcqRel);
         self.size.store(size, Ordering::Release);
         if self.exists() {
             self.file(directory)?.set_len(size)?;
@@ -249,6 +253,11 @@ impl Segment {
         self.proof.cut(size);
         directory.indexes.forget(self.key);
         Ok(())
+    }
+
+    /// How often the file was cut by this process.
+    pub(crate) fn cuts(&self) -> u64 {
+        self.cuts.load(Ordering::Acquire)
     }
 
     /// Zeros were cut off, and the sync of that is left to [`Segment::sync_length`]: the next recovery would cut

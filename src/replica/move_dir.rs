@@ -1,11 +1,14 @@
 //! Moves partitions between the log directories of this node (KIP-113): one at a time, behind what is served.
 //!
-//! The copy grows in the background. When it is nearly as long as the log, the task that follows the images ends the
-//! partition, puts the copy in place of the log and opens the partition anew; the controller then begins a new leader
-//! epoch, by which coordinators notice. Requests meanwhile are told to look for the leader again, and find it here.
+//! Each move has the folder of its copy from the moment on that it is asked for, so that DescribeLogDirs shows it and a
+//! restart goes on with it. The copy grows in the background. When it is nearly as long as the log, the task that follows
+//! the images puts it in place of the log and opens the partition anew; the controller then begins a new leader epoch, by
+//! which coordinators notice. Producers meanwhile are told to look for the leader again, and find it here.
 
+use crate::base::Instant;
 use crate::base::TopicPartition;
 use crate::cluster::ControllerClient;
+use crate::cluster::Image;
 use crate::cluster::Publisher;
 use crate::cluster::command::AssignDirectory;
 use crate::cluster::effective;
@@ -15,7 +18,6 @@ use crate::io::task;
 use crate::io::task::Shutdown;
 use crate::io::task::Task;
 use crate::log;
-use crate::log::DirectoryId;
 use crate::log::Dirs;
 use crate::log::Relocation;
 use crate::replica::error::Error;
@@ -27,17 +29,18 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::sync::mpsc;
 use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tracing::warn;
 
-/// Bytes that are copied before the task looks up.
+/// Bytes that are copied before the task looks up: those of a second where the rate is limited, within these bounds.
 const STEP: u64 = 4 << 20;
+const STEP_MIN: u64 = 64 << 10;
 /// A copy that lacks less than this is completed while the partition rests.
 const REST: u64 = 256 << 10;
 /// Moves that wait at most.
 const WAITING_MAX: usize = 100_000;
-/// The pause after a failure of the controller, and how often it is asked.
+/// The pause after a failure of the controller.
 const RETRY: Duration = Duration::from_millis(200);
-const TRIES: usize = 25;
 
 /// What the task that follows the images is asked for.
 #[derive(Debug)]
@@ -56,14 +59,35 @@ pub struct Moves {
 #[derive(Debug)]
 struct Shared {
     dirs: Option<Dirs>,
-    wanted: Mutex<BTreeMap<TopicPartition, DirectoryId>>,
+    wanted: Mutex<BTreeMap<TopicPartition, Arc<Relocation>>>,
+    /// Held by who asks, also while folders are made.
+    asking: Mutex<()>,
     bell: Notify,
+}
+
+impl Shared {
+    fn new(dirs: Option<Dirs>) -> Arc<Shared> {
+        let (wanted, asking) = (Mutex::default(), Mutex::default());
+        Arc::new(Shared { dirs, wanted, asking, bell: Notify::new() })
+    }
+
+    /// Wants this and no other move of the partition.
+    fn want(&self, relocation: Arc<Relocation>) {
+        let before = self.wanted.lock().insert(relocation.partition().clone(), relocation);
+        give_up(before);
+        self.bell.notify_one();
+    }
+}
+
+fn give_up(relocation: Option<Arc<Relocation>>) {
+    if let Some(relocation) = relocation {
+        relocation.give_up();
+    }
 }
 
 /// The task that moves.
 struct Mover {
     shared: Arc<Shared>,
-    dirs: Dirs,
     swaps: mpsc::Sender<Swap>,
     controller: ControllerClient,
     publisher: Publisher,
@@ -72,7 +96,7 @@ struct Mover {
 }
 
 impl Moves {
-    /// Begins, with what the process before this one did not finish.
+    /// Begins, with what the process before this one did not finish. Makes the folders of those moves.
     pub fn start(
         replicas: &Replicas,
         (controller, publisher): (ControllerClient, Publisher),
@@ -81,14 +105,17 @@ impl Moves {
         shutdown: Shutdown,
     ) -> (Moves, Task<()>) {
         let (dirs, swaps) = replicas.movable();
-        let unfinished = dirs.as_ref().map(Dirs::unfinished_moves).unwrap_or_default();
-        let wanted = Mutex::new(unfinished.into_iter().collect());
-        let shared = Arc::new(Shared { dirs: dirs.clone(), wanted, bell: Notify::new() });
+        let shared = Shared::new(dirs.clone());
+        let unfinished = dirs.as_ref().map(Dirs::resume_moves).unwrap_or_default();
+        unfinished.into_iter().for_each(|relocation| shared.want(relocation));
         let moves = Moves { shared: Arc::clone(&shared) };
         let task = task::spawn("move-logs", async move {
-            let Some(dirs) = dirs else { return };
-            let mover = Mover { shared, dirs, swaps, controller, publisher, config, clock };
+            if shared.dirs.is_none() {
+                return;
+            }
+            let mover = Mover { shared, swaps, controller, publisher, config, clock };
             tokio::select! {
+                biased;
                 () = shutdown.triggered() => {}
                 () = mover.run() => {}
             }
@@ -99,15 +126,16 @@ impl Moves {
     /// Nothing can be moved, for tests of the rooms above.
     #[cfg(test)]
     pub(crate) fn none() -> Moves {
-        Moves { shared: Arc::new(Shared { dirs: None, wanted: Mutex::default(), bell: Notify::new() }) }
+        Moves { shared: Shared::new(None) }
     }
 
-    /// Asks for a partition's log to be moved to the directory at this path; in its own directory it stays, and a move
-    /// that goes on is given up. For a partition that is not here the wish is kept until it is made.
+    /// Asks for a partition's log to be moved to the directory at this path (`ReplicaManager.alterReplicaLogDirs`); in its
+    /// own directory it stays, and a move that goes on is given up. For a partition that is not here the wish is kept until
+    /// it is made. Makes a folder, so it may take as long as the disk does.
     ///
     /// # Errors
-    /// [`Error::UnknownDirectory`], [`Error::Offline`] for a directory that does not work, [`Error::Cordoned`], or
-    /// [`Error::NotLeaderOrFollower`] for a partition that is not here.
+    /// [`Error::UnknownDirectory`], [`Error::Offline`] for a directory that does not work, [`Error::Cordoned`],
+    /// [`Error::NotLeaderOrFollower`] for a partition that is not here, storage errors.
     pub fn ask(&self, replicas: &Replicas, partition: &TopicPartition, path: &str) -> Result<(), Error> {
         let dirs = self.shared.dirs.as_ref().ok_or(Error::UnknownDirectory)?;
         let (id, online) = dirs.directory_at(path).ok_or(Error::UnknownDirectory)?;
@@ -115,6 +143,7 @@ impl Moves {
         if dirs.cordoned().contains(&target) {
             return Err(Error::Cordoned);
         }
+        let _turn = self.shared.asking.lock();
         let hosted = match replicas.by_name(&partition.topic, partition.partition) {
             Ok(hosted) => hosted,
             Err(Error::Offline) => return Err(Error::Offline),
@@ -123,29 +152,40 @@ impl Moves {
                 return Err(Error::NotLeaderOrFollower);
             }
         };
-        let mut wanted = self.shared.wanted.lock();
+        let (known, waiting) = {
+            let wanted = self.shared.wanted.lock();
+            (wanted.get(partition).cloned(), wanted.len())
+        };
         if hosted.log().directory_id() == target {
-            wanted.remove(partition);
-        } else if wanted.len() < WAITING_MAX || wanted.contains_key(partition) {
-            wanted.insert(partition.clone(), target);
-        } else {
+            give_up(self.shared.wanted.lock().remove(partition));
+            self.shared.bell.notify_one();
+            return Ok(());
+        }
+        let same = |known: &Arc<Relocation>| {
+            (known.topic_id(), known.target()) == (hosted.topic_id(), target) && !known.is_given_up()
+        };
+        if known.as_ref().is_some_and(same) {
+            return Ok(());
+        }
+        if known.is_none() && waiting >= WAITING_MAX {
             return Err(Error::RequestTimedOut);
         }
-        drop(wanted);
-        self.shared.bell.notify_one();
+        self.shared.want(dirs.begin_move(partition, target)?);
         Ok(())
     }
 }
 
 impl Mover {
     async fn run(self) {
+        let mut images = self.publisher.watch();
         loop {
-            let next = self.shared.wanted.lock().iter().next().map(|(name, target)| (name.clone(), *target));
-            let Some((partition, target)) = next else {
+            let next = self.shared.wanted.lock().values().next().cloned();
+            let Some(relocation) = next else {
                 self.shared.bell.notified().await;
                 continue;
             };
-            match self.relocate(&partition, target).await {
+            let partition = relocation.partition();
+            match self.relocate(&relocation, &mut images).await {
                 Ok(()) => {}
                 Err(log::Error::Closed) => {
                     // The partition is not open: deleted, or its directory went offline.
@@ -153,56 +193,65 @@ impl Mover {
                 }
                 Err(error) => warn!(%partition, %error, "a log stays in its directory"),
             }
+            // Moved, it has no copy any more.
+            relocation.give_up();
             let mut wanted = self.shared.wanted.lock();
-            if wanted.get(&partition) == Some(&target) {
-                wanted.remove(&partition);
+            if wanted.get(partition).is_some_and(|wanted| Arc::ptr_eq(wanted, &relocation)) {
+                wanted.remove(partition);
             }
         }
     }
 
-    fn is_wanted(&self, partition: &TopicPartition, target: DirectoryId) -> bool {
-        self.shared.wanted.lock().get(partition) == Some(&target)
-    }
-
-    async fn relocate(&self, partition: &TopicPartition, target: DirectoryId) -> Result<(), log::Error> {
-        if self.dirs.log(partition).is_some_and(|log| log.directory_id() == target) {
+    async fn relocate(
+        &self,
+        relocation: &Arc<Relocation>,
+        images: &mut watch::Receiver<Arc<Image>>,
+    ) -> Result<(), log::Error> {
+        if !self.copy(relocation, images).await? {
             return Ok(());
         }
-        let (dirs, name) = (self.dirs.clone(), partition.clone());
-        let relocation = task::run_blocking(move || dirs.begin_move(&name, target)).await?;
-        let copied = self.copy(&relocation).await;
-        if !matches!(copied, Ok(true)) {
-            relocation.throw_away();
-            return copied.map(|_| ());
-        }
         let (done, moved) = oneshot::channel();
-        let swap = Swap { relocation: Arc::clone(&relocation), done };
+        let swap = Swap { relocation: Arc::clone(relocation), done };
         if self.swaps.send(swap).await.is_err() {
             return Err(log::Error::Closed);
         }
         if moved.await.unwrap_or(false) {
-            self.tell(&relocation).await;
+            self.tell(relocation).await;
         }
         Ok(())
     }
 
     /// Copies until next to nothing is missing; false when the move is not wanted any more.
-    async fn copy(&self, relocation: &Arc<Relocation>) -> Result<bool, log::Error> {
-        loop {
-            if !self.is_wanted(relocation.partition(), relocation.target()) {
-                return Ok(false);
-            }
+    async fn copy(
+        &self,
+        relocation: &Arc<Relocation>,
+        images: &mut watch::Receiver<Arc<Image>>,
+    ) -> Result<bool, log::Error> {
+        while !relocation.is_given_up() {
             let (step, began) = (Arc::clone(relocation), self.clock.now());
-            let rate = self.bytes_per_second();
-            // A slow copy looks up often enough to be stopped.
-            let bytes = rate.map_or(STEP, |rate| STEP.min(rate.max(64 << 10)));
+            let bytes = self.bytes_per_second().map_or(STEP, |rate| rate.clamp(STEP_MIN, STEP));
             let copied = task::run_blocking(move || step.copy_some(bytes)).await?;
             if copied < REST.min(bytes) {
                 return Ok(true);
             }
-            if let Some(rate) = rate {
-                let cost = Duration::from_millis(copied.saturating_mul(1000) / rate.max(1));
-                self.clock.sleep_until(began.plus(cost)).await;
+            self.pause(relocation, (began, copied), images).await;
+        }
+        Ok(false)
+    }
+
+    /// Waits until so many bytes are what the rate allows, as it is now and as it becomes.
+    async fn pause(
+        &self,
+        relocation: &Relocation,
+        (began, copied): (Instant, u64),
+        images: &mut watch::Receiver<Arc<Image>>,
+    ) {
+        while let Some(rate) = self.bytes_per_second().filter(|_| !relocation.is_given_up()) {
+            let cost = Duration::from_millis(copied.saturating_mul(1000) / rate.max(1));
+            tokio::select! {
+                () = self.clock.sleep_until(began.plus(cost)) => return,
+                () = self.shared.bell.notified() => {}
+                _changed = images.changed() => {}
             }
         }
     }
@@ -223,7 +272,7 @@ impl Mover {
             partition: partition.partition,
             directory: relocation.target().0,
         };
-        for _ in 0..TRIES {
+        while self.publisher.current().topic_by_id(relocation.topic_id()).is_some() {
             match self.controller.assign_directory(assignment).await {
                 Ok(_) => return,
                 Err(error) => warn!(%partition, %error, "the cluster is not told yet that a log moved"),

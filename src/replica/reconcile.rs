@@ -212,27 +212,34 @@ impl Reconciler {
         }
     }
 
-    /// Puts a copy in another directory in place of a partition's log; whether it lies there now. Whoever waits at the
-    /// partition is told to look for the leader again.
+    /// Puts a copy in another directory in place of a partition's log; whether it lies there now. Then whoever waits at
+    /// the partition is told to look for the leader again; else it goes on as it was.
     pub(super) async fn swap(&mut self, relocation: Arc<Relocation>, registry: &Registry) -> bool {
         let (id, name) = (relocation.topic_id(), relocation.partition().clone());
         let state = self.seen.topic_by_id(id).and_then(|topic| topic.partition(name.partition)).cloned();
         let (Some(Hosted::Online(partition)), Some(state)) = (registry.by_id(id, name.partition), state)
         else {
-            relocation.throw_away();
             return false;
         };
-        partition.leave();
         let shared = Arc::clone(&self.shared);
-        let (target, index, topic) = (relocation.target(), name.partition, Arc::clone(&name.topic));
-        let (hosted, moved) = task::run_blocking(move || {
-            let log = relocation.finish();
-            let moved = log.as_ref().is_ok_and(|log| log.directory_id() == target);
-            (hosted(&name, log, &state, &shared), moved)
-        })
-        .await;
-        registry.put(id, &topic, vec![(index, hosted)]);
-        moved
+        let (index, topic) = (name.partition, Arc::clone(&name.topic));
+        let finished = task::run_blocking(move || {
+            let log = relocation.finish()?;
+            partition.leave();
+            // What was seen stays visible.
+            log.set_high_watermark(partition.log().high_watermark());
+            Ok::<Hosted, log::Error>(hosted(&name, Ok(log), &state, &shared))
+        });
+        match finished.await {
+            Ok(hosted) => {
+                registry.put(id, &topic, vec![(index, hosted)]);
+                true
+            }
+            Err(error) => {
+                warn!(%topic, partition = %index, %error, "a log stays in its directory");
+                false
+            }
+        }
     }
 
     fn change_roles(&self, topic: &Topic, registry: &Registry) {

@@ -102,7 +102,12 @@ pub(super) async fn send(
 /// The error of sending `records` with a version that has messages and record errors.
 /// Two records for a topic's first partition.
 pub(super) async fn produce_some(bench: &Bench, topic: &str) {
-    assert_eq!(send(bench, 9, topic, batch(&["one", "two"])).await.error_code, 0);
+    produce_values(bench, topic, &["one", "two"]).await;
+}
+
+/// Records for a topic's first partition.
+pub(super) async fn produce_values(bench: &Bench, topic: &str, values: &[&str]) {
+    assert_eq!(send(bench, 9, topic, batch(values)).await.error_code, 0);
 }
 
 async fn refusal(bench: &Bench, topic: &str, records: Bytes) -> ErrorCode {

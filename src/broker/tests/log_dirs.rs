@@ -108,6 +108,95 @@ async fn a_partition_moves_to_another_directory_and_goes_on_there() {
     assert_eq!((after.log_end_offset(), place(&bench)), (end, before));
 }
 
+async fn alter_all(bench: &Bench, paths: &[(String, i32)]) {
+    let dirs = paths.iter().map(|(path, index)| {
+        let topic =
+            AlterReplicaLogDirTopic::default().with_name(wire::topic_name("t")).with_partitions(vec![*index]);
+        AlterReplicaLogDir::default().with_path(wire::text(path)).with_topics(vec![topic])
+    });
+    let answer = bench.ask(&AlterReplicaLogDirsRequest::default().with_dirs(dirs.collect()), 2).await;
+    assert!(answer.results.iter().flat_map(|topic| &topic.partitions).all(|one| one.error_code == 0));
+}
+
+/// The copies that grow, by the names of their directories.
+async fn futures(bench: &Bench) -> Vec<(String, i32)> {
+    let answer = bench.ask(&DescribeLogDirsRequest::default().with_topics(None), 4).await;
+    let mut found = Vec::new();
+    for directory in &answer.results {
+        let of = directory.topics.iter().flat_map(|topic| &topic.partitions);
+        let copies = of.filter(|partition| partition.is_future_key);
+        found.extend(copies.map(|partition| (directory.log_dir.to_string(), partition.partition_index)));
+    }
+    found.sort();
+    found
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn moves_that_wait_are_shown_cancelled_and_known_to_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let dirs = format!("{},{}", path("one"), path("two"));
+    let rate = "replica.alter.log.dirs.io.max.bytes.per.second";
+    let bench = Bench::new(&[("log.dirs", &dirs), (rate, "1")]).await;
+    create(&bench, "t", 3).await;
+    let directory = |bench: &Bench, index: i32| {
+        let partition = bench.broker.replicas.by_name("t", PartitionIndex(index)).unwrap();
+        partition.log().directory_id()
+    };
+    // The first takes long, the others wait for it.
+    let large = "x".repeat(150_000);
+    super::data::produce_values(&bench, "t", &[&large, &large]).await;
+    let own = |bench: &Bench, index: i32| {
+        let is_one = bench.directory(&path("one")) == directory(bench, index);
+        (path(if is_one { "one" } else { "two" }), index)
+    };
+    let other = |bench: &Bench, index: i32| {
+        let (own, index) = own(bench, index);
+        (path(if own == path("one") { "two" } else { "one" }), index)
+    };
+    let mut wanted: Vec<(String, i32)> = (0..3).map(|index| other(&bench, index)).collect();
+    alter_all(&bench, &wanted).await;
+    wanted.sort();
+    assert_eq!(futures(&bench).await, wanted);
+    alter_all(&bench, &[own(&bench, 1)]).await;
+    wanted.retain(|(_, index)| *index != 1);
+    assert_eq!(futures(&bench).await, wanted);
+    let bench = bench.restart().await;
+    assert_eq!(futures(&bench).await, wanted);
+    // The first one sleeps a day, and hears of it.
+    let stays = directory(&bench, 1);
+    assert_eq!(change(&bench, 4, "1", vec![set(rate, 0, Some("100000000"))], false).await, (0, None));
+    for (path, index) in &wanted {
+        while directory(&bench, *index) != bench.directory(path) {
+            bench.broker.clock.sleep(std::time::Duration::from_millis(5)).await;
+        }
+    }
+    assert_eq!(directory(&bench, 1), stays);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_move_that_fails_at_its_last_step_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let dirs = format!("{},{}", path("one"), path("two"));
+    let bench = Bench::new(&[("log.dirs", &dirs)]).await;
+    create(&bench, "t", 1).await;
+    super::data::produce_some(&bench, "t").await;
+    let before = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
+    let is_one = bench.directory(&path("one")) == before.log().directory_id();
+    let other = path(if is_one { "two" } else { "one" });
+    std::fs::create_dir_all(format!("{other}/t-0/x")).unwrap();
+    assert_eq!(alter(&bench, &other, "t", 2).await, ErrorCode::None);
+    while !futures(&bench).await.is_empty() {
+        bench.broker.clock.sleep(std::time::Duration::from_millis(5)).await;
+    }
+    // Whoever holds the partition, as coordinators do, goes on with it.
+    let after = bench.broker.replicas.by_name("t", PartitionIndex(0)).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&before, &after));
+    super::data::produce_some(&bench, "t").await;
+    assert_eq!(before.log_end_offset().0, 4);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cordoned_directory_gets_nothing_new_by_the_file_or_by_a_change() {
     let folder = tempfile::tempdir().unwrap();
