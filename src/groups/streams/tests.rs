@@ -16,7 +16,12 @@ use crate::base::seeds;
 use crate::cluster::Image;
 use crate::cluster::records::RemoveTopicRecord;
 use crate::cluster::testing::add_topic;
+use crate::config::ServerConfig;
+use crate::coordinator::Machine;
+use crate::coordinator::Memory;
 use crate::coordinator::Now;
+use crate::coordinator::Ticket;
+use crate::groups;
 use command::Alive;
 use command::Refusal;
 use command::StreamsHeartbeat;
@@ -743,6 +748,30 @@ fn everybody_hears_that_the_application_shall_stop_until_all_are_gone() {
     }
     world.start(0, false);
     assert!(joined(&mut world, 2).statuses.iter().all(|status| status.code() != 4));
+}
+
+#[test]
+fn a_new_group_needs_memory_for_itself_beside_its_first_member() {
+    let mut world = World::new();
+    world.start(0, false);
+    let request = world.request(0, 0);
+    let ask = |bytes: usize| {
+        let config = ServerConfig::new(&BTreeMap::new(), "machine").unwrap();
+        let memory = Memory::new(i64::try_from(bytes).unwrap(), "members", "a.setting");
+        let settings = groups::Settings { memory, ..groups::Settings::of(&config) };
+        let machine = groups::Groups::new(Arc::new(settings), Arc::clone(&world.image));
+        let command = groups::command::Command::StreamsHeartbeat(Box::new(request.clone()));
+        let mut outcome = machine.decide(world.now(), Ticket(1), command);
+        match outcome.answers.remove(0).1 {
+            groups::command::Answer::StreamsHeartbeat(answer) => {
+                answer.map(drop).map_err(|refusal| refusal.error)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let alone = leave::bytes(&request);
+    assert_eq!(ask(alone), Err(ErrorCode::CoordinatorNotAvailable));
+    assert_eq!(ask(alone + Group::new(text("g")).bytes()), Ok(()));
 }
 
 #[test]
