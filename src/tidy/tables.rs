@@ -59,6 +59,7 @@ pub(super) const PACKAGES: &[(&str, &[&str])] = &[
             "src/cluster/controller/",
         ],
     ),
+    ("regex_syntax", &["src/base/pattern.rs"]),
     ("java_properties", &["src/config/", "src/log/"]),
     ("serde_json", &["src/cluster/source/"]),
     ("openraft", &["src/cluster/source/quorum/"]),
