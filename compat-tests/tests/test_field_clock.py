@@ -89,7 +89,8 @@ def test_timers_go_on_as_if_nothing_had_happened(broker, jump):
     alive, dead, waiting = f"alive{jump}", f"dead{jump}", f"waiting{jump}"
     with raw.Connection(broker) as c, raw.Connection(broker) as poll, raw.Connection(broker) as second:
         before = stored_time(broker, c, topic, 0)
-        member = join(c, alive, 6_000)
+        member = join(c, alive, 30_000)
+        began = time.monotonic()  # before any of the waits begins
         join(c, dead, 3_000)
         first = join(c, waiting, 3_000)
         # The group waits for its first member, which is silent: the rebalance ends with that member's session.
@@ -97,7 +98,6 @@ def test_timers_go_on_as_if_nothing_had_happened(broker, jump):
             "GroupId": waiting, "SessionTimeoutMs": 3_000, "RebalanceTimeoutMs": 4_000, "MemberId": "", "ProtocolType": "consumer",
             "Protocols": [{"Name": "range", "Metadata": bytes(10)}]})
         poll.send("Fetch", 12, raw.fetch_request(kept, {0: 0}, wait=3_000))
-        began = time.monotonic()
         until(lambda: state(c, waiting) == "PreparingRebalance", "a second member joins")
         broker.move(jump)
         moved = stored_time(broker, c, topic, 1) - before
@@ -107,7 +107,7 @@ def test_timers_go_on_as_if_nothing_had_happened(broker, jump):
         second.socket.setblocking(False)
         while None in (polled, died, rejoined):
             took = time.monotonic() - began
-            assert took < 20, f"timers that never fire: {polled=} {died=} {rejoined=}"
+            assert took < 60, f"timers that never fire: {polled=} {died=} {rejoined=}"
             assert c.call("Heartbeat", 3, member)["ErrorCode"] == 0, "who is alive stays"
             if died is None and state(c, dead) == "Empty":
                 died = took
@@ -116,7 +116,7 @@ def test_timers_go_on_as_if_nothing_had_happened(broker, jump):
             time.sleep(0.05)
         assert state(c, alive) == "Stable"
         print(f"jump of {jump} s: long poll {polled:.1f} s, dead member {died:.1f} s, rebalance {rejoined:.1f} s")
-        assert polled > 2.9 and died > 2.0 and rejoined > 2.0, "a jump forward ends no wait early"
+        assert min(polled, died, rejoined) > 2.9, "a jump forward ends no wait early"
         for offset in range(2, 5):
             stored_time(broker, c, topic, offset)
         assert first["GenerationId"] == 1

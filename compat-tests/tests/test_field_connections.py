@@ -48,11 +48,11 @@ def ends_cleanly(s):
 def test_an_idle_connection_is_closed_cleanly_and_one_that_waits_is_not(hasty):
     topic = new_topic(hasty, "idle")
     with raw.Connection(hasty) as idle, raw.Connection(hasty) as fresh, raw.Connection(hasty) as waiting:
-        assert raw.produce(idle, topic, 0, [(b"k", b"v")])["ErrorCode"] == 0
         began = time.monotonic()
+        assert raw.produce(idle, topic, 0, [(b"k", b"v")])["ErrorCode"] == 0
         waiting.send("Fetch", 12, raw.fetch_request(topic, {0: 1}, wait=6_000))
         assert ends_cleanly(idle.socket)
-        assert 1.9 < time.monotonic() - began < 6, "it is closed when the time is up, and not before"
+        assert 1.9 < time.monotonic() - began < 15, "it is closed when the time is up, and not before"
         assert ends_cleanly(fresh.socket), "a connection that never asked is closed as well"
         if not ON_KAFKA:  # which counts a connection as idle though a request of it waits
             assert raw.fetched(waiting.receive("Fetch", 12))[0]["ErrorCode"] == 0

@@ -149,11 +149,11 @@ def test_a_long_poll_ends_with_the_write_or_with_its_time_and_honours_min_bytes(
             assert [b.base for b in raw.batches(answer[3]["Records"])] == [number]
         print(f"woken {min(waits) * 1000:.1f} to {max(waits) * 1000:.1f} ms after the produce answer")
         assert max(waits) < 5, waits
-        c.send("Fetch", 12, raw.fetch_request(topic, {5: 0}, wait=2_000, min_bytes=1_000_000))
         began = time.monotonic()
+        c.send("Fetch", 12, raw.fetch_request(topic, {5: 0}, wait=2_000, min_bytes=1_000_000))
         raw.produce(writer, topic, 5, [(None, b"few")])
         answer = raw.fetched(c.receive("Fetch", 12))
-        assert time.monotonic() - began > 1.5, "one small record is not enough"
+        assert time.monotonic() - began > 1.9, "one small record is not enough"
         assert raw.batches(answer[5]["Records"]), "but it comes when the time is up"
         c.send("Fetch", 12, raw.fetch_request(topic, {6: 0}, wait=30_000, min_bytes=1_000_000))
         began = time.monotonic()
@@ -193,14 +193,15 @@ def test_clients_on_quiet_partitions_fetch_twice_a_second_and_wake_with_the_reco
             thread.start()
         names = ["idle-java", "idle-python", "idle-librdkafka"]
         until(lambda: all(counted.proxy.count(name, FETCH) >= 2 for name in names), "all poll")
-        before = {name: counted.proxy.count(name, FETCH) for name in names}
+        began, before = time.monotonic(), {name: counted.proxy.count(name, FETCH) for name in names}
         time.sleep(5)  # what is measured is how often they ask in this time
         fetches = {name: counted.proxy.count(name, FETCH) - before[name] for name in names}
-        assert all(6 <= count <= 13 for count in fetches.values()), f"in five seconds: {fetches}"
+        took = time.monotonic() - began
+        assert all(0.6 <= count / took <= 2.6 for count in fetches.values()), f"in {took:.1f} seconds: {fetches}"
         produce("librdkafka", counted, topic, "none", [[None, "wake"]])
         until(lambda: len(late) == 2 and java.poll() is not None, "all have the record")
         late["java"] = int(java.stdout.read().split()[1])
-        print(f"fetches in five seconds: {fetches}; late by ms: {late}")
+        print(f"fetches in {took:.1f} seconds: {fetches}; late by ms: {late}")
         assert all(delay < 5_000 for delay in late.values()), late
     finally:
         stop.set()
@@ -241,7 +242,8 @@ def test_a_thousand_idle_consumers_cost_next_to_nothing(broker):
             answers += turn()
         took, used = time.monotonic() - began, cpu_seconds(broker) - cpu
         print(f"{answers / took:.0f} empty fetches a second, {100 * used / took:.1f} % of a core, {broker.rss_mib():.0f} MiB")
-        assert answers / took < 2100, "nobody is answered before his time"
+        # At the beginning each may have an answer that nobody has read yet.
+        assert answers <= len(connections) * (took / 0.5 + 1), "nobody is answered before his time"
         assert os.environ.get("COMPAT_BROKER") == "kafka" or used / took < 0.4, f"{used:.2f} s of CPU in {took:.1f} s"
     finally:
         for c in connections:

@@ -242,8 +242,8 @@ def test_a_static_member_away_for_longer_than_its_session_is_replaced_by_the_oth
         until(lambda: settled(members), "all three share")
         gone = members.pop()
         counts = [m.assignments for m in members]
-        gone.close()
         began = time.monotonic()
+        gone.close()
         until(lambda: settled(members), "the other two have everything")
         assert time.monotonic() - began > 2.5, "not before the session has ended"
         assert all(m.assignments > count for m, count in zip(members, counts))
