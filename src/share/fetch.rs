@@ -68,23 +68,25 @@ struct Wanted {
     loads: BTreeMap<usize, Arc<Loading<Live>>>,
     /// Those that cannot be loaded, and in the end the answer.
     outcomes: Outcomes,
+    /// How many of those that are there may be worth an answer, and with how many it is tried.
+    promising: usize,
+    enough_for_a_look: usize,
 }
 
 impl Wanted {
     /// Takes in what is loaded, when its load has ended.
-    fn take_ended(&mut self, fetch: &Fetch, at: usize) -> Option<Arc<Live>> {
-        let ended = self.loads.get(&at)?.ended()?.clone();
+    fn take_ended(&mut self, fetch: &Fetch, at: usize) {
+        let Some(ended) = self.loads.get(&at).and_then(|load| load.ended().cloned()) else { return };
         self.loads.remove(&at);
         match ended {
-            Ok(live) => {
-                self.lives.insert(at, Arc::clone(&live));
-                Some(live)
-            }
-            Err(failure) => {
-                self.outcomes.extend(fetch.places.get(at).map(|place| (*place, Err(failure))));
-                None
-            }
+            Ok(live) => self.put(fetch, at, live),
+            Err(failure) => self.outcomes.extend(fetch.places.get(at).map(|place| (*place, Err(failure)))),
         }
+    }
+
+    fn put(&mut self, fetch: &Fetch, at: usize, live: Arc<Live>) {
+        self.promising = self.promising.saturating_add(usize::from(promises(fetch, &live)));
+        self.lives.insert(at, live);
     }
 }
 
@@ -124,13 +126,14 @@ impl Service {
 
     /// The share-partitions of a fetch; those that are missing are loaded from now on, all at once.
     fn want(&self, fetch: &Fetch) -> Wanted {
-        let mut wanted = Wanted { lives: BTreeMap::new(), loads: BTreeMap::new(), outcomes: Vec::new() };
+        let (lives, loads, outcomes) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let mut wanted = Wanted { lives, loads, outcomes, promising: 0, enough_for_a_look: 1 };
         let mut duties = Vec::new();
         for (at, place) in fetch.places.iter().enumerate() {
             let group = Arc::clone(&fetch.member.group);
             let key = Key { group, topic: place.0, partition: place.1 };
             match self.shared.slots.open(&key) {
-                Opened::There(live) => drop(wanted.lives.insert(at, live)),
+                Opened::There(live) => wanted.put(fetch, at, live),
                 Opened::Loading(load, duty) => {
                     wanted.loads.insert(at, load);
                     duties.extend(duty);
@@ -149,27 +152,17 @@ impl Service {
         }
         let ats: Vec<usize> = wanted.loads.keys().copied().collect();
         let wait = Wait::on(wanted.loads.values().cloned());
-        let mut promising = wanted.lives.values().filter(|live| promises(fetch, live)).count();
-        // A look goes through all of them: not after each one that is loaded.
-        let mut enough_for_a_look = 1;
         let mut ended: Vec<usize> = (0..ats.len()).collect();
         loop {
             for at in ended.iter().filter_map(|index| ats.get(*index)) {
-                let live = wanted.take_ended(fetch, *at);
-                promising =
-                    promising.saturating_add(usize::from(live.is_some_and(|live| promises(fetch, &live))));
+                wanted.take_ended(fetch, *at);
+                // The first that has enough is the answer, also when others behind it have just been loaded.
+                if !wanted.loads.is_empty() && self.look_early(fetch, wanted) {
+                    return true;
+                }
             }
             if wanted.loads.is_empty() {
                 return false;
-            }
-            if promising >= enough_for_a_look {
-                let there: Vec<Arc<Live>> = wanted.lives.values().cloned().collect();
-                let look = self.look(fetch, &there, false);
-                if look.enough {
-                    wanted.outcomes.extend(look.outcomes);
-                    return true;
-                }
-                enough_for_a_look = promising.saturating_mul(2);
             }
             let clock = &self.shared.clock;
             let left = fetch.deadline.since(clock.now());
@@ -177,6 +170,21 @@ impl Service {
                 return false;
             }
         }
+    }
+
+    /// Whether what is loaded by now is enough; the outcomes are the answer then.
+    fn look_early(&self, fetch: &Fetch, wanted: &mut Wanted) -> bool {
+        if wanted.promising < wanted.enough_for_a_look {
+            return false;
+        }
+        let there: Vec<Arc<Live>> = wanted.lives.values().cloned().collect();
+        let look = self.look(fetch, &there, false);
+        if look.enough {
+            wanted.outcomes.extend(look.outcomes);
+        }
+        // A look goes through all of them: not after each one that is loaded.
+        wanted.enough_for_a_look = wanted.promising.saturating_mul(2);
+        look.enough
     }
 
     async fn fetch_from(&self, fetch: &Fetch, lives: &[Arc<Live>]) -> Outcomes {

@@ -194,6 +194,7 @@ async fn a_negative_number_of_records_tells_failures_and_takes_nothing() {
     let request = ShareFetchRequest::default()
         .with_group_id(Some(group_id()))
         .with_member_id(Some(text("m")))
+        .with_max_wait_ms(500)
         .with_max_records(-1)
         .with_max_bytes(1000)
         .with_topics(vec![topic]);
