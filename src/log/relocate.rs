@@ -75,6 +75,12 @@ impl Dirs {
         }
     }
 
+    /// The open log of a partition, also while it goes from one directory to another.
+    pub fn placed(&self, partition: &TopicPartition) -> Option<Arc<Log>> {
+        let _places = self.inner.places.lock();
+        self.log(partition)
+    }
+
     /// Begins to copy an open log into another directory.
     ///
     /// # Errors
@@ -86,7 +92,7 @@ impl Dirs {
         target: DirectoryId,
     ) -> Result<Arc<Relocation>, Error> {
         let inner = &self.inner;
-        let log = self.log(partition).filter(|log| log.directory_id() != target).ok_or(Error::Closed)?;
+        let log = self.placed(partition).filter(|log| log.directory_id() != target).ok_or(Error::Closed)?;
         let target = inner.homes.iter().find(|home| home.directory.id == target).ok_or(Error::NoDirectory)?;
         target.directory.check_in_place()?;
         let folder = target.directory.path.join(layout::future_folder_name(partition));
@@ -154,9 +160,11 @@ impl Relocation {
         self.target.directory.id == home.directory.id
     }
 
-    /// The copy is not wanted any more: it is thrown away when nobody copies.
-    pub fn give_up(&self) {
+    /// The copy is not wanted any more: it is thrown away when nobody copies. False when the log lies there by now.
+    pub fn give_up(&self) -> bool {
+        let _places = self.inner.places.lock();
         self.given_up.store(true, Ordering::Release);
+        self.inner.log(&self.partition).is_none_or(|log| log.directory_id() != self.target())
     }
 
     /// Whether nothing comes of it.
@@ -199,12 +207,8 @@ impl Relocation {
         let home = home.ok_or(Error::NoDirectory)?;
         // Nothing may change the old folder from here on.
         let _shape = log.shape.lock();
-        let moved = log.rest().and_then(|()| self.place(&log)).inspect_err(|_| log.resume())?;
-        {
-            let _places = self.inner.places.lock();
-            home.directory.open.lock().remove(&self.partition);
-            self.target.directory.open.lock().insert(self.partition.clone(), Arc::clone(&moved));
-        }
+        let prepared = log.rest().and_then(|()| self.prepare(&log));
+        let moved = prepared.and_then(|moved| self.place(home, moved)).inspect_err(|_| log.resume())?;
         log.end();
         tracing::info!(partition = %self.partition, from = %log.path().display(),
             to = %self.target.directory.path.display(), "moved a log to another directory");
@@ -218,11 +222,8 @@ impl Relocation {
         Ok(moved)
     }
 
-    /// Completes the copy, opens it, and gives it the partition's name.
-    fn place(&self, log: &Log) -> Result<Arc<Log>, Error> {
-        if self.is_given_up() {
-            return Err(Error::Closed);
-        }
+    /// Completes the copy, and opens it.
+    fn prepare(&self, log: &Log) -> Result<Arc<Log>, Error> {
         let (disk, directory) = (&self.inner.disk, &self.target.directory);
         let folder = &self.copy.folder;
         self.copy.complete(log, self.topic_id, MOVED_FROM)?;
@@ -234,14 +235,26 @@ impl Relocation {
             return Err(Error::damaged(folder, 0, "the copy is not what the log is"));
         }
         let identity = (self.partition.clone(), self.topic_id);
-        let whereabouts = (Arc::clone(directory), Arc::clone(&place));
+        let whereabouts = (Arc::clone(directory), place);
         let moved = Log::assemble(identity, whereabouts, log.config(), recovered, log.high_watermark());
         let mark = folder.join(MOVED_FROM);
         let text = format!("{}\n", log.directory_id());
         checkpoint::write_text(disk, &mark, &text).map_err(|error| Error::io(&mark, error))?;
+        Ok(moved)
+    }
+
+    /// Gives the copy the partition's name, and puts it in the log's place.
+    fn place(&self, home: &Home, moved: Arc<Log>) -> Result<Arc<Log>, Error> {
+        let (disk, directory) = (&self.inner.disk, &self.target.directory);
         let path = directory.path.join(layout::folder_name(&self.partition));
-        disk.rename(folder, &path).map_err(|error| Error::io(&path, error))?;
-        place.moved(path);
+        let _places = self.inner.places.lock();
+        if self.is_given_up() {
+            return Err(Error::Closed);
+        }
+        disk.rename(&self.copy.folder, &path).map_err(|error| Error::io(&path, error))?;
+        moved.place.moved(path);
+        home.directory.open.lock().remove(&self.partition);
+        directory.open.lock().insert(self.partition.clone(), Arc::clone(&moved));
         if let Err(error) = disk.sync_dir(&directory.path) {
             // It has the name now, but perhaps not after a loss of power: nothing may be appended to either.
             directory.fail(&format!("sync of {} failed: {error}", directory.path.display()));

@@ -79,10 +79,9 @@ impl Shared {
     }
 }
 
-fn give_up(relocation: Option<Arc<Relocation>>) {
-    if let Some(relocation) = relocation {
-        relocation.give_up();
-    }
+/// False when the log lies where it was to go by now.
+fn give_up(relocation: Option<Arc<Relocation>>) -> bool {
+    relocation.is_none_or(|relocation| relocation.give_up())
 }
 
 /// The task that moves.
@@ -144,25 +143,28 @@ impl Moves {
             return Err(Error::Cordoned);
         }
         let _turn = self.shared.asking.lock();
-        let hosted = match replicas.by_name(&partition.topic, partition.partition) {
-            Ok(hosted) => hosted,
+        match replicas.by_name(&partition.topic, partition.partition) {
+            Ok(_) => {}
             Err(Error::Offline) => return Err(Error::Offline),
             Err(_) => {
                 dirs.prefer(partition, target);
                 return Err(Error::NotLeaderOrFollower);
             }
-        };
+        }
+        let log = dirs.placed(partition).ok_or(Error::NotLeaderOrFollower)?;
         let (known, waiting) = {
             let wanted = self.shared.wanted.lock();
             (wanted.get(partition).cloned(), wanted.len())
         };
-        if hosted.log().directory_id() == target {
-            give_up(self.shared.wanted.lock().remove(partition));
+        if log.directory_id() == target {
+            let given_up = self.shared.wanted.lock().remove(partition);
             self.shared.bell.notify_one();
-            return Ok(());
+            if give_up(given_up) || dirs.placed(partition).is_some_and(|log| log.directory_id() == target) {
+                return Ok(());
+            }
         }
         let same = |known: &Arc<Relocation>| {
-            (known.topic_id(), known.target()) == (hosted.topic_id(), target) && !known.is_given_up()
+            (known.topic_id(), known.target()) == (log.topic_id(), target) && !known.is_given_up()
         };
         if known.as_ref().is_some_and(same) {
             return Ok(());
