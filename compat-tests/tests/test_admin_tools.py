@@ -1,10 +1,13 @@
 """Apache Kafka's tools for settings, quotas, features, the quorum, leaders, moves, log levels and client metrics."""
 
+import contextlib
 import json
 import re
+import threading
 import time
 
 import pytest
+from confluent_kafka import Producer
 
 from harness.admin import new_topic
 from harness.broker import free_port, start
@@ -147,6 +150,27 @@ def test_leaders_are_elected(broker, folder):
     assert "No such topic as nowhere" in missing, missing
 
 
+@contextlib.contextmanager
+def writing(broker, topic):
+    """Writes for as long as the body runs; what became of each record stands in the list."""
+    producer = Producer({"bootstrap.servers": broker.bootstrap, "retries": 0, "acks": "all", "linger.ms": 0})
+    outcomes, stop = [], threading.Event()
+
+    def run():
+        while not stop.wait(0.0005):
+            producer.produce(topic, b"beside", partition=0, on_delivery=lambda error, _: outcomes.append(error))
+            producer.poll(0)
+        producer.flush(60)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield outcomes
+    finally:
+        stop.set()
+        thread.join(90)
+
+
 def test_a_partition_moves_between_log_directories_while_it_is_written(measured, folder):
     topic = new_topic(measured, "moving")
     directories = [str(measured.folder / name) for name in ("one", "two")]
@@ -170,15 +194,17 @@ def test_a_partition_moves_between_log_directories_while_it_is_written(measured,
     part = {"topic": topic, "partition": 0, "replicas": [1], "log_dirs": [other]}
     plan.write_text(json.dumps({"version": 1, "partitions": [part]}))
     moving = ("reassign-partitions", *at(measured), "--reassignment-json-file", plan)
-    text = tool(*moving, "--execute", "--replica-alter-log-dirs-throttle", 100_000_000)
-    assert f"Successfully started moving log directory to {other}" in text, text
-    tool(*load)
-    until(lambda: place() == other, "the log is in the other directory")
+    with writing(measured, topic) as written:
+        text = tool(*moving, "--execute", "--replica-alter-log-dirs-throttle", 100_000_000)
+        assert f"Successfully started moving log directory to {other}" in text, text
+        tool(*load)
+        until(lambda: place() == other, "the log is in the other directory")
+    assert written and set(written) == {None}, "a producer that does not try again notices nothing"
     text = tool(*moving, "--verify")
     assert "is currently in progress" not in text and "completed" in text, text
     limit = ("configs", *at(measured), "--entity-type", "brokers", "--entity-name", 1, "--describe")
     assert "throttled.rate" not in tool(*limit), "--verify takes the throttle away"
-    assert f"{topic}:0:40000" in tool("get-offsets", *at(measured), "--topic", topic)
+    assert f"{topic}:0:{40000 + len(written)}" in tool("get-offsets", *at(measured), "--topic", topic)
     part["log_dirs"] = ["/nowhere"]
     plan.write_text(json.dumps({"version": 1, "partitions": [part]}))
     refused = tool(*moving, "--execute", check=False)
@@ -193,7 +219,7 @@ def test_a_partition_moves_between_log_directories_while_it_is_written(measured,
     assert other in text, text
     measured.restart()
     assert place() == other
-    assert f"{topic}:0:40000" in tool("get-offsets", *at(measured), "--topic", topic)
+    assert f"{topic}:0:{40000 + len(written)}" in tool("get-offsets", *at(measured), "--topic", topic)
 
 
 def test_a_cordoned_log_directory_gets_nothing_new(measured):

@@ -267,6 +267,7 @@ impl Log {
     /// # Errors
     /// [`Error::Offline`].
     pub(crate) fn rest(&self) -> Result<(), Error> {
+        self.door.shut();
         let mut core = self.core.lock();
         core.resting = true;
         while core.writing || self.published.offset() < core.next || core.synced < core.sync_to {
@@ -279,6 +280,7 @@ impl Log {
     /// Takes appends again.
     pub(crate) fn resume(&self) {
         self.core.lock().resting = false;
+        self.door.open();
     }
 
     /// Nothing more is appended; whoever waits is told.
@@ -291,6 +293,7 @@ impl Log {
         }
         self.announce(&core);
         drop(core);
+        self.door.open();
         for segment in self.view.load().iter() {
             segment.close(&self.directory);
         }

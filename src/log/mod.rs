@@ -22,6 +22,7 @@ mod copy;
 mod delete;
 mod directory;
 mod dirs;
+mod door;
 mod epochs;
 mod error;
 mod flush;
@@ -65,6 +66,7 @@ pub use dirs::Dirs;
 pub use dirs::Found;
 pub use dirs::LogSize;
 pub use dirs::Threads;
+pub use door::Entry;
 pub use error::Error;
 pub use error::ProducerError;
 pub use lookup::OffsetAtTime;
@@ -87,6 +89,7 @@ use crate::base::TopicPartition;
 use crate::config::TopicConfig;
 use arc_swap::ArcSwap;
 use directory::Directory;
+use door::Door;
 use epochs::Epochs;
 use parking_lot::Condvar;
 use parking_lot::Mutex;
@@ -133,6 +136,7 @@ pub struct Log {
     /// Below it everything, indexes included, is on stable storage.
     recovery_point: AtomicI64,
     progress: watch::Sender<Progress>,
+    door: Door,
     /// The damaged file that the log of this process named last, so that readers who ask again do not fill it.
     damage_said: Mutex<Option<PathBuf>>,
     /// The end that was found on disk needs no look at the file (any more).
@@ -263,6 +267,7 @@ impl Log {
             recovery_point: AtomicI64::new(end.0),
             progress: watch::Sender::new(progress),
             damage_said: Mutex::new(None),
+            door: Door::default(),
             end_confirmed,
         })
     }

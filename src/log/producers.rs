@@ -269,6 +269,16 @@ impl Producers {
         Some(verification.guard)
     }
 
+    /// Whether a verification is under way.
+    pub(crate) fn has_verifications(&self) -> bool {
+        !self.verifications.is_empty()
+    }
+
+    /// Goes on with the verifications that began at these.
+    pub(crate) fn inherit(&mut self, from: &Producers) {
+        self.verifications.clone_from(&from.verifications);
+    }
+
     /// Lets half of them go. A coordinator that refuses a producer leaves its verification standing, and anybody may
     /// send ids that no coordinator knows.
     fn forget_older_verifications(&mut self) {

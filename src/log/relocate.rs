@@ -12,6 +12,8 @@
 
 use crate::base::TopicId;
 use crate::base::TopicPartition;
+use crate::io::disk::Disk;
+use crate::io::disk::Open;
 use crate::io::durable;
 use crate::log::Dirs;
 use crate::log::Log;
@@ -25,6 +27,8 @@ use crate::log::error::Error;
 use crate::log::home::FoundFolder;
 use crate::log::home::Home;
 use crate::log::layout;
+use crate::log::layout::FileName;
+use crate::log::layout::Kind;
 use crate::log::meta::DirectoryId;
 use crate::log::segment::Place;
 use std::path::Path;
@@ -195,8 +199,8 @@ impl Relocation {
         self.copy.grow(&log, bytes_max)
     }
 
-    /// Copies the rest and opens the log anew in the other directory. Appends meanwhile are refused; what is there can be
-    /// read.
+    /// Copies the rest and opens the log anew in the other directory. From now on no appends go to the one that was there;
+    /// what is there can be read until [`Relocation::clear_away`].
     ///
     /// # Errors
     /// Of the copy, with [`Error::Closed`] when it is not wanted any more; then the log goes on as if nothing had been.
@@ -209,17 +213,25 @@ impl Relocation {
         let _shape = log.shape.lock();
         let prepared = log.rest().and_then(|()| self.prepare(&log));
         let moved = prepared.and_then(|moved| self.place(home, moved)).inspect_err(|_| log.resume())?;
-        log.end();
         tracing::info!(partition = %self.partition, from = %log.path().display(),
             to = %self.target.directory.path.display(), "moved a log to another directory");
-        if self.target.directory.check().is_ok() {
-            self.leave(home, &log);
+        Ok(moved)
+    }
+
+    /// Ends the log as it was before [`Relocation::finish`], and takes what is left of it away. Who waits to append finds
+    /// the one in the new place from now on.
+    pub fn clear_away(&self, log: &Log) {
+        let _changes = self.inner.changes.lock();
+        let _shape = log.shape.lock();
+        log.end();
+        let home = self.inner.homes.iter().find(|home| home.directory.id == log.directory_id());
+        if let Some(home) = home.filter(|_| self.target.directory.check().is_ok()) {
+            self.leave(home, log);
         }
         // Written soon, a crash does not have all of it read again.
         self.target.write_recovery_points();
         self.target.write_log_starts();
         self.target.write_high_watermarks();
-        Ok(moved)
     }
 
     /// Completes the copy, and opens it.
@@ -237,6 +249,7 @@ impl Relocation {
         let identity = (self.partition.clone(), self.topic_id);
         let whereabouts = (Arc::clone(directory), place);
         let moved = Log::assemble(identity, whereabouts, log.config(), recovered, log.high_watermark());
+        moved.inherit(log)?;
         let mark = folder.join(MOVED_FROM);
         let text = format!("{}\n", log.directory_id());
         checkpoint::write_text(disk, &mark, &text).map_err(|error| Error::io(&mark, error))?;
@@ -288,6 +301,17 @@ impl Relocation {
     }
 }
 
+impl Log {
+    /// Goes on with what is only in memory of the log whose place this one takes.
+    fn inherit(&self, from: &Log) -> Result<(), Error> {
+        let core = from.core.lock();
+        if let Some(warm) = core.warm.as_ref().filter(|warm| warm.producers.has_verifications()) {
+            self.warm(&mut self.core.lock())?.producers.inherit(&warm.producers);
+        }
+        Ok(())
+    }
+}
+
 /// Ends moves whose copies were whole when the process before this one ended: what they were moved from is deleted.
 pub(crate) fn finish_moves(homes: &[Home]) -> Result<(), Error> {
     for home in homes {
@@ -317,11 +341,34 @@ fn leave_behind(origin: &Home, partition: &TopicPartition, found: &FoundFolder) 
     let Some(left) = left.filter(|left| left.topic_id == found.topic_id && left.path != found.path) else {
         return Ok(());
     };
-    tracing::info!(%partition, folder = %left.path.display(), "finishing a move to another log directory");
     let directory = &origin.directory;
-    let to = directory.path.join(layout::deleted_folder_name(partition));
+    // A start without the other directory may have gone on with what was left behind.
+    let grew = bytes(&directory.disk, &left.path)? > bytes(&directory.disk, &found.path)?;
+    let name =
+        if grew { layout::stray_folder_name(partition) } else { layout::deleted_folder_name(partition) };
+    let to = directory.path.join(name);
     durable::rename(&directory.disk, &left.path, &to).map_err(|error| Error::io(&left.path, error))?;
     origin.forget(partition);
-    directory.throw_away(Trash { due: directory.clock.now(), paths: vec![to] });
+    if grew {
+        tracing::error!(%partition, folder = %to.display(), moved = %found.path.display(),
+            "a log went on in the directory that it had left; what is there is set aside");
+    } else {
+        tracing::info!(%partition, folder = %left.path.display(), "finishing a move to another log directory");
+        directory.throw_away(Trash { due: directory.clock.now(), paths: vec![to] });
+    }
     directory.checkpoints.remove(directory, partition)
+}
+
+/// Bytes of a folder's segments.
+fn bytes(disk: &Disk, folder: &Path) -> Result<u64, Error> {
+    let mut sum = 0u64;
+    for entry in disk.list(folder).map_err(|error| Error::io(folder, error))? {
+        let name = entry.name.to_string_lossy();
+        if FileName::parse(&name).is_some_and(|file| file.kind == Kind::Log) {
+            let path = folder.join(&entry.name);
+            let length = disk.open(&path, Open::Read).and_then(|file| file.len());
+            sum = sum.saturating_add(length.map_err(|error| Error::io(&path, error))?);
+        }
+    }
+    Ok(sum)
 }

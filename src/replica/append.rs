@@ -18,6 +18,7 @@ use bytes::Bytes;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::log::Entry;
 pub use crate::log::FirstBatch;
 pub use crate::log::Guard;
 pub use crate::log::Origin;
@@ -239,7 +240,7 @@ impl Partition {
     /// Waits until everything before `end` is committed: the high watermark has passed it.
     ///
     /// # Errors
-    /// REQUEST_TIMED_OUT after `deadline`; NOT_LEADER_OR_FOLLOWER when `epoch` is not in force any more.
+    /// REQUEST_TIMED_OUT after `deadline`; NOT_LEADER_OR_FOLLOWER when this node has not led without a break since `epoch`.
     pub async fn committed(
         self: &Arc<Self>,
         end: Offset,
@@ -250,7 +251,10 @@ impl Partition {
         let wait = Wait::on(std::iter::once(Arc::clone(self)));
         let mut places = Vec::new();
         loop {
-            if self.lead(None)?.epoch != epoch {
+            if self.moved_with(end, epoch) {
+                return Ok(());
+            }
+            if !self.lead(None)?.has_led_since(epoch) {
                 return Err(Error::NotLeaderOrFollower);
             }
             if self.high_watermark() >= end {
@@ -344,7 +348,7 @@ impl PendingAppend {
         if self.acks == Acks::All && self.partition.high_watermark() < self.appended.end_offset {
             self.partition.committed(self.appended.end_offset, self.epoch, deadline).await?;
         }
-        if self.acks == Acks::All {
+        if self.acks == Acks::All && !self.partition.moved_with(self.appended.end_offset, self.epoch) {
             let leader = self.still_led()?;
             if leader.isr_size() < leader.min_isr(log) {
                 return Err(Error::NotEnoughReplicasAfterAppend);
@@ -355,6 +359,6 @@ impl PendingAppend {
 
     fn still_led(&self) -> Result<crate::replica::partition::Led<'_>, Error> {
         let leader = self.partition.lead(None)?;
-        if leader.epoch == self.epoch { Ok(leader) } else { Err(Error::NotLeaderOrFollower) }
+        if leader.has_led_since(self.epoch) { Ok(leader) } else { Err(Error::NotLeaderOrFollower) }
     }
 }

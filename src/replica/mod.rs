@@ -22,6 +22,7 @@ mod waiters;
 
 pub use append::Acks;
 pub use append::AppendInfo;
+pub use append::Entry;
 pub use append::FirstBatch;
 pub use append::Guard;
 pub use append::Origin;

@@ -61,7 +61,11 @@ enum Role {
         epoch: LeaderEpoch,
         partition_epoch: i32,
     },
-    /// Deleted, or moved away.
+    /// Its log lies in another directory, with all that was appended in this epoch.
+    Moved {
+        epoch: LeaderEpoch,
+    },
+    /// Deleted, or moved to another node.
     Gone,
 }
 
@@ -69,6 +73,8 @@ enum Role {
 #[derive(Debug)]
 pub(super) struct Leader {
     pub(super) epoch: LeaderEpoch,
+    /// The epoch since which this node leads without a break: what it appended then is still in the log.
+    since: LeaderEpoch,
     partition_epoch: i32,
     /// Where the log ended when this epoch began.
     pub(super) epoch_start: Offset,
@@ -81,6 +87,12 @@ pub(super) struct Leader {
 }
 
 impl Leader {
+    /// Whether what this node appended in that epoch as the leader is as good as appended now
+    /// (`Partition.checkEnoughReplicasReachOffset` asks for the leader alone).
+    pub(super) fn has_led_since(&self, epoch: LeaderEpoch) -> bool {
+        self.since <= epoch && epoch <= self.epoch
+    }
+
     pub(super) fn isr_size(&self) -> usize {
         self.isr.len()
     }
@@ -102,7 +114,7 @@ impl std::ops::Deref for Led<'_> {
     fn deref(&self) -> &Leader {
         match &*self.guard {
             Role::Leader(leader) => leader,
-            Role::Follower { .. } | Role::Gone => unreachable!("made for leaders only"),
+            Role::Follower { .. } | Role::Moved { .. } | Role::Gone => unreachable!("made for leaders only"),
         }
     }
 }
@@ -137,7 +149,7 @@ impl Partition {
                 in_sync: leader.isr_size(),
                 min_isr: leader.min_isr(&self.log),
             }),
-            Role::Follower { .. } | Role::Gone => None,
+            Role::Follower { .. } | Role::Moved { .. } | Role::Gone => None,
         }
     }
 
@@ -166,7 +178,7 @@ impl Partition {
         let (epoch, partition_epoch) = match &*role {
             Role::Leader(leader) => (leader.epoch, leader.partition_epoch),
             Role::Follower { epoch, partition_epoch } => (*epoch, *partition_epoch),
-            Role::Gone => return Ok(false),
+            Role::Moved { .. } | Role::Gone => return Ok(false),
         };
         if state.partition_epoch <= partition_epoch {
             return Ok(false);
@@ -183,8 +195,10 @@ impl Partition {
             *leader.followers.get_mut() = followers(state, self.shared.node_id, &known);
         } else {
             self.log.begin_epoch(state.leader_epoch)?;
+            let since = if let Role::Leader(leader) = &*role { leader.since } else { state.leader_epoch };
             *role = Role::Leader(Leader {
                 epoch: state.leader_epoch,
+                since,
                 partition_epoch: state.partition_epoch,
                 epoch_start: self.log.log_end_offset(),
                 isr: state.isr.clone(),
@@ -206,6 +220,26 @@ impl Partition {
         self.waiters.wake();
     }
 
+    /// The log lies in another directory, and nothing is appended here any more: everybody who waits is told, and what was
+    /// appended counts.
+    pub(crate) fn move_away(&self) {
+        let mut role = self.role.write();
+        if let Role::Leader(leader) = &*role {
+            self.advance(leader);
+            *role = Role::Moved { epoch: leader.epoch };
+        } else {
+            *role = Role::Gone;
+        }
+        drop(role);
+        self.waiters.wake();
+    }
+
+    /// Whether the log moved to another directory in this epoch, with everything before `end` committed.
+    pub(super) fn moved_with(&self, end: Offset, epoch: LeaderEpoch) -> bool {
+        matches!(&*self.role.read(), Role::Moved { epoch: moved } if *moved == epoch)
+            && self.high_watermark_now() >= end
+    }
+
     /// The leader's view, when this node leads and the client's epoch is ours
     /// (`Partition.localLogWithEpochOrThrow`).
     pub(super) fn lead(&self, known: Option<LeaderEpoch>) -> Result<Led<'_>, Error> {
@@ -214,7 +248,7 @@ impl Partition {
         let (leads, current) = match &*guard {
             Role::Leader(leader) => (true, leader.epoch),
             Role::Follower { epoch, .. } => (false, *epoch),
-            Role::Gone => return Err(Error::NotLeaderOrFollower),
+            Role::Moved { .. } | Role::Gone => return Err(Error::NotLeaderOrFollower),
         };
         if let Some(asked) = known {
             if asked < current {
@@ -386,7 +420,7 @@ impl Partition {
     pub fn leader_epoch(&self) -> LeaderEpoch {
         match &*self.role.read() {
             Role::Leader(leader) => leader.epoch,
-            Role::Follower { epoch, .. } => *epoch,
+            Role::Follower { epoch, .. } | Role::Moved { epoch } => *epoch,
             Role::Gone => LeaderEpoch::NONE,
         }
     }

@@ -223,9 +223,10 @@ impl Reconciler {
         };
         let shared = Arc::clone(&self.shared);
         let (index, topic) = (name.partition, Arc::clone(&name.topic));
+        let (moving, before) = (Arc::clone(&relocation), Arc::clone(partition.log()));
         let finished = task::run_blocking(move || {
-            let log = relocation.finish()?;
-            partition.leave();
+            let log = moving.finish()?;
+            partition.move_away();
             // What was seen stays visible.
             log.set_high_watermark(partition.log().high_watermark());
             Ok::<Hosted, log::Error>(hosted(&name, Ok(log), &state, &shared))
@@ -233,6 +234,7 @@ impl Reconciler {
         match finished.await {
             Ok(hosted) => {
                 registry.put(id, &topic, vec![(index, hosted)]);
+                task::run_blocking(move || relocation.clear_away(&before)).await;
                 true
             }
             Err(error) => {

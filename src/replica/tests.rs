@@ -555,6 +555,37 @@ async fn nobody_is_told_of_offsets_that_only_a_checkpoint_knows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_new_epoch_of_the_same_leader_leaves_acknowledgements_as_they_are() {
+    let node = Node::start(&[]).await;
+    let id = node.create("t", 1, &[0]).await;
+    let partition = node.partition("t", 0);
+    let pending = partition.append(batch(&["a"]), Acks::All, Origin::Client, Proof::None).unwrap();
+    node.change(id, |change| change.leader = BrokerId(0)).await;
+    assert_eq!(partition.leader_epoch(), LeaderEpoch(4));
+    assert_eq!(pending.done(node.soon()).await.unwrap().base_offset, Offset(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_appended_before_its_log_moved_counts() {
+    let node = Node::start(&[]).await;
+    node.create("t", 1, &[0]).await;
+    let partition = node.partition("t", 0);
+    let epoch = partition.leader_epoch();
+    let append =
+        |partition: &Arc<Partition>| partition.append(batch(&["a"]), Acks::All, Origin::Client, Proof::None);
+    let pending = append(&partition).unwrap();
+    partition.log().flush().unwrap();
+    partition.move_away();
+    assert_eq!(pending.done(node.soon()).await.unwrap().base_offset, Offset(0));
+    partition.committed(Offset(1), epoch, node.soon()).await.unwrap();
+    for (end, epoch) in [(2, epoch), (1, LeaderEpoch(epoch.0 + 1))] {
+        let waited = partition.committed(Offset(end), epoch, node.soon()).await;
+        assert!(matches!(waited, Err(Error::NotLeaderOrFollower)));
+    }
+    assert!(matches!(append(&partition), Err(Error::NotLeaderOrFollower)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_writers_leave_no_gap_and_a_reader_sees_only_whole_batches() {
     let node = Node::start(&[]).await;
     node.create("t", 1, &[0]).await;

@@ -32,6 +32,7 @@ use crate::record::check;
 use crate::replica;
 use crate::replica::Acks;
 use crate::replica::AppendInfo;
+use crate::replica::Entry;
 use crate::replica::Origin;
 use crate::replica::Partition;
 use crate::replica::PendingAppend;
@@ -92,27 +93,31 @@ pub(crate) fn handle(broker: &Arc<Broker>, context: Context, body: Bytes) -> Rep
         None | Some(ErrorCode::InvalidRequiredAcks) => proofs::begin(broker, &request, version),
         Some(_) => (Proofs::default(), None),
     };
-    let room = has_room(broker, &request, version);
-    if room && questions.is_none() {
-        return first_stage(broker, context, (request, proofs), (began, size, refusal));
+    let entries = enter(broker, &request, version);
+    if let Some(entries) = &entries
+        && questions.is_none()
+    {
+        return first_stage(broker, context, (request, proofs), (began, size, refusal), entries);
     }
-    if !room {
+    if entries.is_none() {
         broker.metrics.produce_waits.inc();
     }
-    // The disk is behind, or the transaction coordinator is asked: this connection waits, and takes no further
-    // request, until there is room and an answer.
+    // The disk is behind, a log is on its way to another directory, or the transaction coordinator is asked: this
+    // connection waits, and takes no further request, until there is room and an answer.
+    drop(entries);
     let broker = Arc::clone(broker);
     // Nothing is taken meanwhile, so there is nothing to be written with.
     let context = Context { followed: false, ..context };
     Reply::Later(Box::pin(async move {
         let patience = replica::disk_patience(deadline(&request, began), began);
-        let room = broker.clock.timeout(patience, wait_for_room(&broker, &request, version)).await;
-        let refusal = refusal.or_else(|| room.is_none().then_some(ErrorCode::RequestTimedOut));
         let proofs = match questions {
             Some(questions) => questions.answered(&broker, proofs).await,
             None => proofs,
         };
-        match first_stage(&broker, context, (request, proofs), (began, size, refusal)) {
+        let entries = broker.clock.timeout(patience, wait_to_enter(&broker, &request, version)).await;
+        let refusal = refusal.or_else(|| entries.is_none().then_some(ErrorCode::RequestTimedOut));
+        let entries = entries.unwrap_or_default();
+        match first_stage(&broker, context, (request, proofs), (began, size, refusal), &entries) {
             Reply::Now(answer) => answer,
             Reply::Later(pending) | Reply::Pipelined(pending) => pending.await,
         }
@@ -123,12 +128,13 @@ fn deadline(request: &Request, began: Instant) -> Instant {
     began.plus(Duration::from_millis(u64::try_from(request.timeout_ms).unwrap_or(0)))
 }
 
-/// Appends, unless everything is refused.
+/// Appends, unless everything is refused; the logs were entered for it.
 fn first_stage(
     broker: &Arc<Broker>,
     context: Context,
     (request, proofs): (Request, Proofs),
     (began, size, refusal): (Instant, usize, Option<ErrorCode>),
+    _entries: &[Entry],
 ) -> Reply {
     let mut staged = Staged {
         acks: Acks::from_number(request.acks),
@@ -221,14 +227,22 @@ pub(super) fn find(
     }
 }
 
-/// Whether the logs have room for more bytes that are not written yet. Topics that are not here need none.
-fn has_room(broker: &Broker, request: &Request, version: i16) -> bool {
-    partitions(broker, request, version).all(|partition| partition.log().has_room())
+/// Enters the logs that the request names, if all have room for more bytes that are not written yet and none is on its way
+/// to another directory. Topics that are not here need none of that.
+fn enter(broker: &Broker, request: &Request, version: i16) -> Option<Vec<Entry>> {
+    let enter = |partition: Arc<Partition>| partition.log().enter().filter(|_| partition.log().has_room());
+    partitions(broker, request, version).map(enter).collect()
 }
 
-async fn wait_for_room(broker: &Broker, request: &Request, version: i16) {
-    for partition in partitions(broker, request, version) {
-        partition.log().room().await;
+async fn wait_to_enter(broker: &Broker, request: &Request, version: i16) -> Vec<Entry> {
+    loop {
+        if let Some(entries) = enter(broker, request, version) {
+            return entries;
+        }
+        for partition in partitions(broker, request, version) {
+            partition.log().room().await;
+            partition.log().opened().await;
+        }
     }
 }
 

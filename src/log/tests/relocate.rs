@@ -1,10 +1,14 @@
 //! Logs that move to another directory, also when the power goes in between.
 
 use super::*;
+use crate::base::ProducerEpoch;
+use crate::base::ProducerId;
 use crate::io::disk::Open;
 use crate::io::sim::Fault;
 use crate::io::sim::SimClock;
 use crate::io::sim::SimDisk;
+use crate::log::FirstBatch;
+use crate::log::Relocation;
 use crate::log::layout::Kind;
 
 struct Machine {
@@ -66,7 +70,13 @@ fn move_all(dirs: &Dirs, log: &Log) -> Result<Arc<Log>, Error> {
     let relocation = dirs.begin_move(&partition(0), other(dirs, log))?;
     while relocation.copy_some(10_000)? > 0 {}
     dirs.drive();
-    relocation.finish()
+    finish(&relocation, log)
+}
+
+fn finish(relocation: &Relocation, log: &Log) -> Result<Arc<Log>, Error> {
+    let moved = relocation.finish()?;
+    relocation.clear_away(log);
+    Ok(moved)
 }
 
 #[test]
@@ -84,7 +94,7 @@ fn a_moved_log_goes_on_where_it_was_and_nothing_is_left_behind() {
     while relocation.copy_some(10_000).unwrap() > 0 {}
     append(&log, batch(5, 100, 3000));
     dirs.drive();
-    let moved = relocation.finish().unwrap();
+    let moved = finish(&relocation, &log).unwrap();
     assert_ne!(moved.directory_id(), log.directory_id());
     assert!(log.is_online(), "nothing has failed");
     assert!(dirs.describe().iter().flat_map(|one| &one.logs).all(|log| log.behind.is_none()));
@@ -126,6 +136,63 @@ fn a_log_that_moves_is_described_in_one_directory_at_any_time() {
 }
 
 #[test]
+fn who_is_inside_is_waited_for_and_who_comes_later_finds_the_log_in_its_new_place() {
+    let machine = Machine::new(1);
+    let dirs = machine.open().unwrap();
+    let log = filled(&dirs);
+    let first = FirstBatch { id: ProducerId(77), epoch: ProducerEpoch(0), sequence: 0, joins: false };
+    let guard = log.verify(first).unwrap();
+    let relocation = dirs.begin_move(&partition(0), other(&dirs, &log)).unwrap();
+    while relocation.copy_some(10_000).unwrap() > 0 {}
+    let entry = log.enter().unwrap();
+    std::thread::scope(|scope| {
+        let moving = scope.spawn(|| relocation.finish().unwrap());
+        while log.enter().is_some() {}
+        append(&log, batch(1, 1, 4000));
+        drop(entry);
+        let moved = moving.join().unwrap();
+        assert_eq!(moved.log_end_offset(), log.log_end_offset(), "what was appended inside is there");
+        assert_eq!(moved.verify(first).unwrap(), guard, "a verification goes on");
+        assert!(log.enter().is_none());
+        let mut opened = std::pin::pin!(log.opened());
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(opened.as_mut().poll(&mut context).is_pending());
+        relocation.clear_away(&log);
+        assert!(opened.as_mut().poll(&mut context).is_ready());
+        assert!(moved.enter().is_some());
+    });
+}
+
+#[test]
+fn what_went_on_in_the_directory_that_a_log_left_is_set_aside_and_not_deleted() {
+    let machine = Machine::new(1);
+    let dirs = machine.open().unwrap();
+    let log = filled(&dirs);
+    let relocation = dirs.begin_move(&partition(0), other(&dirs, &log)).unwrap();
+    while relocation.copy_some(10_000).unwrap() > 0 {}
+    // The process ends before the old folder is taken away.
+    let moved = relocation.finish().unwrap();
+    let (old, new) = (log.path().to_path_buf(), moved.path().to_path_buf());
+    let last = log.active_segment().path(Kind::Log);
+    dirs.close(-1);
+    let disk = Disk::Sim(machine.disk.clone());
+    // A start without the other directory goes on where the log was.
+    let file = disk.open(&last, Open::ReadWrite).unwrap();
+    file.write_at(batch(1, 1, 5000).bytes(), file.len().unwrap()).unwrap();
+    drop((log, moved, relocation, dirs));
+    let dirs = machine.open().unwrap();
+    assert_eq!(*open_log(&dirs, small).path(), *new);
+    dirs.drive();
+    let parent = old.parent().unwrap();
+    let left: Vec<String> =
+        disk.list(parent).unwrap().iter().map(|entry| entry.name.to_string_lossy().into_owned()).collect();
+    assert!(
+        left.iter().any(|name| name.ends_with("-stray")) && !left.contains(&"topic-0".to_owned()),
+        "{left:?}"
+    );
+}
+
+#[test]
 fn compaction_or_retention_in_between_are_followed() {
     let machine = Machine::new(2);
     let dirs = machine.open().unwrap();
@@ -140,7 +207,7 @@ fn compaction_or_retention_in_between_are_followed() {
     dirs.retain_now().unwrap();
     dirs.drive();
     let kept = read_all(&log, log.log_start_offset(), 5000);
-    let moved = relocation.finish().unwrap();
+    let moved = finish(&relocation, &log).unwrap();
     assert_eq!(moved.log_start_offset(), log.log_start_offset());
     assert_eq!(read_all(&moved, moved.log_start_offset(), 5000), kept);
     assert_eq!(moved.segment_count(), log.segment_count());
@@ -161,7 +228,7 @@ fn whatever_fails_when_the_copy_takes_its_place_the_log_goes_on() {
         append(&log, batch(5, 100, 3000));
         dirs.drive();
         machine.disk.fail_at(machine.disk.operations() + operation, fault);
-        let finished = relocation.finish();
+        let finished = finish(&relocation, &log);
         let strikes = machine.disk.strikes();
         machine.disk.clear_faults();
         let at = format!("{strikes:?}");
@@ -196,7 +263,7 @@ fn next_to_nothing_is_left_to_do_when_the_copy_takes_its_place() {
         let relocation = dirs.begin_move(&partition(0), other(&dirs, &log)).unwrap();
         while relocation.copy_some(10_000).unwrap() > 0 {}
         let before = machine.disk.operations();
-        relocation.finish().unwrap();
+        finish(&relocation, &log).unwrap();
         (log.segment_count(), machine.disk.operations() - before)
     };
     let (few, many) = (operations(10), operations(80));
@@ -224,7 +291,7 @@ fn what_follows_where_a_segment_was_cut_after_it_was_copied_is_in_the_copy() {
     }
     let before = read_all(&log, Offset(0), 5000);
     while relocation.copy_some(10_000).unwrap() > 0 {}
-    let moved = relocation.finish().unwrap();
+    let moved = finish(&relocation, &log).unwrap();
     assert_eq!(read_all(&moved, Offset(0), 5000), before);
 }
 
@@ -258,7 +325,7 @@ fn a_copy_that_is_given_up_goes_and_one_that_is_not_is_begun_anew() {
     let resumed = dirs.resume_moves();
     assert!(matches!(resumed.as_slice(), [one] if one.target() == target));
     while resumed[0].copy_some(10_000).unwrap() > 0 {}
-    assert_eq!(resumed[0].finish().unwrap().log_end_offset(), log.log_end_offset());
+    assert_eq!(finish(&resumed[0], &log).unwrap().log_end_offset(), log.log_end_offset());
 }
 
 #[test]
