@@ -108,8 +108,10 @@ fn check_value(of_address: bool, key: &str, value: f64) -> Result<(), Refusal> {
         (false, "request_percentage" | "controller_mutation_rate") => (f64::INFINITY, ""),
         _ => return Err(invalid(format!("Invalid configuration key {key}"))),
     };
-    // Also what is no number at all.
-    if value.is_nan() || value <= 0.0 {
+    if !value.is_finite() {
+        return Err(invalid(format!("Quota {key} must be a finite number")));
+    }
+    if value <= 0.0 {
         return Err(invalid(format!("Quota {key} must be greater than 0")));
     }
     if value > most {
@@ -156,7 +158,9 @@ mod tests {
         check(user, "x", 1.0, "Invalid configuration key x");
         check(user, "connection_creation_rate", 1.0, "Invalid configuration key connection_creation_rate");
         check(user, "producer_byte_rate", 0.0, "Quota producer_byte_rate must be greater than 0");
-        check(user, "producer_byte_rate", f64::NAN, "Quota producer_byte_rate must be greater than 0");
+        for endless in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            check(user, "request_percentage", endless, "Quota request_percentage must be a finite number");
+        }
         check(user, "producer_byte_rate", 1.5, "producer_byte_rate cannot be a fractional value.");
         let large = "Proposed value for connection_creation_rate is too large for an INT.";
         check(&[("ip", None)], "connection_creation_rate", 3e9, large);
