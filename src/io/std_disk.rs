@@ -14,6 +14,7 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -31,7 +32,8 @@ pub(in crate::io) const PIECES_MAX: usize = 1024;
 
 pub(in crate::io) fn open(path: &Path, how: Open) -> io::Result<StdFile> {
     let mut options = fs::OpenOptions::new();
-    options.read(true);
+    // A pipe of that name would hold up who opens it; files and folders pay no heed.
+    options.read(true).custom_flags(libc::O_NONBLOCK);
     match how {
         Open::Read => {}
         Open::ReadWrite => {

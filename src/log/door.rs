@@ -2,21 +2,22 @@
 //! Whoever comes then waits before the door, and finds the log in its new place when it opens.
 
 use crate::log::Log;
+use parking_lot::Condvar;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use tokio::sync::Notify;
-
-/// Who is inside stays for a write at most.
-const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
 /// The door of one log.
 #[derive(Debug, Default)]
 pub(crate) struct Door {
     shut: AtomicBool,
     inside: AtomicUsize,
+    /// The last one leaves while somebody waits for that.
+    leaving: Mutex<()>,
+    left: Condvar,
     opened: Notify,
 }
 
@@ -28,7 +29,11 @@ pub struct Entry {
 
 impl Drop for Entry {
     fn drop(&mut self) {
-        self.log.door.inside.fetch_sub(1, Ordering::SeqCst);
+        let door = &self.log.door;
+        if door.inside.fetch_sub(1, Ordering::SeqCst) == 1 && door.shut.load(Ordering::SeqCst) {
+            let _leaving = door.leaving.lock();
+            door.left.notify_all();
+        }
     }
 }
 
@@ -36,8 +41,9 @@ impl Door {
     /// Lets nobody in any more, and waits until nobody is inside.
     pub(crate) fn shut(&self) {
         self.shut.store(true, Ordering::SeqCst);
+        let mut leaving = self.leaving.lock();
         while self.inside.load(Ordering::SeqCst) > 0 {
-            std::thread::sleep(LOOK_AGAIN);
+            self.left.wait(&mut leaving);
         }
     }
 

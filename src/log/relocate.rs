@@ -31,6 +31,7 @@ use crate::log::layout::FileName;
 use crate::log::layout::Kind;
 use crate::log::meta::DirectoryId;
 use crate::log::segment::Place;
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -52,18 +53,11 @@ pub struct Relocation {
 }
 
 impl Drop for Relocation {
-    /// Nobody copies any more.
     fn drop(&mut self) {
         let mut all = self.inner.relocations.lock();
         // There may be a newer one.
         if all.get(&self.partition).is_some_and(|known| known.strong_count() == 0) {
             all.remove(&self.partition);
-        }
-        drop(all);
-        if self.is_given_up() {
-            let due = self.inner.clock.now();
-            let paths = vec![self.copy.folder.clone()];
-            self.target.directory.throw_away(Trash { due, paths });
         }
     }
 }
@@ -164,11 +158,28 @@ impl Relocation {
         self.target.directory.id == home.directory.id
     }
 
-    /// The copy is not wanted any more: it is thrown away when nobody copies. False when the log lies there by now.
+    /// The copy is not wanted any more, and no later start finds it. False when the log lies there by now.
     pub fn give_up(&self) -> bool {
         let _places = self.inner.places.lock();
-        self.given_up.store(true, Ordering::Release);
+        if !self.given_up.swap(true, Ordering::AcqRel) {
+            self.throw_away();
+        }
         self.inner.log(&self.partition).is_none_or(|log| log.directory_id() != self.target())
+    }
+
+    /// Who copies still finds no folder to do so.
+    fn throw_away(&self) {
+        let directory = &self.target.directory;
+        let folder = &self.copy.folder;
+        let to = directory.path.join(layout::deleted_folder_name(&self.partition));
+        match durable::rename(&self.inner.disk, folder, &to) {
+            Ok(()) => directory.throw_away(Trash { due: self.inner.clock.now(), paths: vec![to] }),
+            // It has taken the log's place.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                tracing::warn!(folder = %folder.display(), %error, "a copy that is not wanted stays until the next start");
+            }
+        }
     }
 
     /// Whether nothing comes of it.
@@ -212,7 +223,8 @@ impl Relocation {
         // Nothing may change the old folder from here on.
         let _shape = log.shape.lock();
         let prepared = log.rest().and_then(|()| self.prepare(&log));
-        let moved = prepared.and_then(|moved| self.place(home, moved)).inspect_err(|_| log.resume())?;
+        let moved = prepared.and_then(|moved| self.place(home, moved)).inspect_err(|_| log.resume());
+        let moved = moved.map_err(|error| if self.is_given_up() { Error::Closed } else { error })?;
         tracing::info!(partition = %self.partition, from = %log.path().display(),
             to = %self.target.directory.path.display(), "moved a log to another directory");
         Ok(moved)

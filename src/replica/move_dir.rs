@@ -189,6 +189,7 @@ impl Mover {
             let partition = relocation.partition();
             match self.relocate(&relocation, &mut images).await {
                 Ok(()) => {}
+                Err(_) if relocation.is_given_up() => {}
                 Err(log::Error::Closed) => {
                     // The partition is not open: deleted, or its directory went offline.
                     warn!(%partition, "a partition that is not open is not moved");
