@@ -172,6 +172,9 @@ impl Disk {
 
     /// A whole file. `InvalidData` when it is longer than `max_len` bytes, before anything of that size is reserved.
     pub fn read(&self, path: &Path, max_len: u64) -> io::Result<Vec<u8>> {
+        if matches!(self, Disk::Std(_)) {
+            std_disk::refuse_pipe(path)?;
+        }
         let file = self.open(path, Open::Read)?;
         let length = file.len()?;
         if length > max_len {

@@ -14,7 +14,7 @@ use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -32,8 +32,7 @@ pub(in crate::io) const PIECES_MAX: usize = 1024;
 
 pub(in crate::io) fn open(path: &Path, how: Open) -> io::Result<StdFile> {
     let mut options = fs::OpenOptions::new();
-    // A pipe of that name would hold up who opens it; files and folders pay no heed.
-    options.read(true).custom_flags(libc::O_NONBLOCK);
+    options.read(true);
     match how {
         Open::Read => {}
         Open::ReadWrite => {
@@ -64,6 +63,16 @@ pub(in crate::io) fn list(path: &Path) -> io::Result<Vec<Entry>> {
     }
     entries.sort_by(|left, right| left.name.cmp(&right.name));
     Ok(entries)
+}
+
+/// Fails for a pipe, which would hold up who opens it.
+pub(in crate::io) fn refuse_pipe(path: &Path) -> io::Result<()> {
+    let is_pipe = fs::metadata(path)?.file_type().is_fifo();
+    if is_pipe {
+        Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe and no file"))
+    } else {
+        Ok(())
+    }
 }
 
 pub(in crate::io) fn stat(path: &Path) -> io::Result<Option<Stat>> {
