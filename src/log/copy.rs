@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -116,17 +117,7 @@ impl Copy {
         if done == 0 {
             target.set_len(0).map_err(failed)?;
         }
-        let mut buffer = vec![0; STEP];
-        let mut position = done;
-        while position < end {
-            let length = usize::try_from(end - position).unwrap_or(STEP).min(STEP);
-            let part = buffer.get_mut(..length).unwrap_or_default();
-            source
-                .read_exact_at(part, position)
-                .map_err(|error| Error::io(&segment.path(Kind::Log), error))?;
-            target.write_at(part, position).map_err(failed)?;
-            position = position.saturating_add(u64::try_from(length).unwrap_or(0));
-        }
+        copy_bytes((&source, &segment.path(Kind::Log)), (&target, &path), done..end)?;
         target.sync_data().map_err(failed)?;
         let copied = Copied { segment: Arc::clone(segment), cuts, bytes: end, with_indexes: false };
         self.copied.lock().insert(segment.base, copied);
@@ -217,14 +208,25 @@ fn copy_file(disk: &Disk, from: &Path, to: &Path) -> Result<(), Error> {
     let source = disk.open(from, Open::Read).map_err(|error| Error::io(from, error))?;
     let length = source.len().map_err(|error| Error::io(from, error))?;
     let target = overwrite(disk, to).map_err(|error| Error::io(to, error))?;
-    let mut buffer = vec![0; STEP.min(usize::try_from(length).unwrap_or(STEP))];
-    let mut position = 0u64;
-    while position < length {
-        let size = usize::try_from(length - position).unwrap_or(STEP).min(buffer.len());
+    copy_bytes((&source, from), (&target, to), 0..length)?;
+    target.sync_all().map_err(|error| Error::io(to, error))
+}
+
+/// Copies bytes of one file to the same place in another.
+fn copy_bytes(
+    (source, from): (&File, &Path),
+    (target, to): (&File, &Path),
+    range: Range<u64>,
+) -> Result<(), Error> {
+    let step = |left: u64| usize::try_from(left).unwrap_or(STEP).min(STEP);
+    let mut buffer = vec![0; step(range.end.saturating_sub(range.start))];
+    let mut position = range.start;
+    while position < range.end {
+        let size = step(range.end - position);
         let part = buffer.get_mut(..size).unwrap_or_default();
         source.read_exact_at(part, position).map_err(|error| Error::io(from, error))?;
         target.write_at(part, position).map_err(|error| Error::io(to, error))?;
         position = position.saturating_add(u64::try_from(size).unwrap_or(0));
     }
-    target.sync_all().map_err(|error| Error::io(to, error))
+    Ok(())
 }

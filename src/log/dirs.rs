@@ -689,6 +689,7 @@ impl Inner {
         logs
     }
 
+    /// The copies that grow in a directory.
     fn futures_in(&self, home: &Home) -> Vec<LogSize> {
         let relocations: Vec<Arc<Relocation>> =
             self.relocations.lock().values().filter_map(Weak::upgrade).collect();

@@ -3,7 +3,7 @@
 //! Each move has the folder of its copy from the moment on that it is asked for, so that DescribeLogDirs shows it and a
 //! restart goes on with it. The copy grows in the background. When it is nearly as long as the log, the task that follows
 //! the images puts it in place of the log and opens the partition anew; the controller then begins a new leader epoch, by
-//! which coordinators notice. Producers meanwhile are told to look for the leader again, and find it here.
+//! which coordinators notice. Producers wait meanwhile at the log's door; readers are told to look for the leader again.
 
 use crate::base::Instant;
 use crate::base::TopicPartition;

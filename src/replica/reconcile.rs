@@ -212,8 +212,8 @@ impl Reconciler {
         }
     }
 
-    /// Puts a copy in another directory in place of a partition's log; whether it lies there now. Then whoever waits at
-    /// the partition is told to look for the leader again; else it goes on as it was.
+    /// Puts a copy in another directory in place of a partition's log; whether it lies there now. Then who waits
+    /// there for records is told to look for the leader again, and what was appended counts; else it goes on as it was.
     pub(super) async fn swap(&mut self, relocation: Arc<Relocation>, registry: &Registry) -> bool {
         let (id, name) = (relocation.topic_id(), relocation.partition().clone());
         let state = self.seen.topic_by_id(id).and_then(|topic| topic.partition(name.partition)).cloned();
