@@ -17,15 +17,21 @@ WRITING = {"produce": 512 * settings.MIB, "pair": 1536 * settings.MIB, "latency"
 _perf_number = 0
 
 
-def load(mode, broker, record=None, **options):
+def touch(mode):
+    """Has memory ready for what such a run adds to the page cache."""
+    if mode in WRITING:
+        subprocess.run([str(settings.LOAD), "touch", "--path", str(settings.DIR), "--amount", str(WRITING[mode])], check=True, capture_output=True)
+
+
+def load(mode, broker, record=None, touched=False, **options):
     """Runs the load client against a broker and returns its report; `record` names the row for perf."""
     command = [str(settings.LOAD), mode]
     if broker is not None:
         command += ["--boot", broker.bootstrap, "--pid", str(broker.process.pid)]
     for name, value in options.items():
         command += ["--" + name.replace("_", "-"), str(value)]
-    if mode in WRITING:
-        subprocess.run([str(settings.LOAD), "touch", "--path", str(settings.DIR), "--amount", str(WRITING[mode])], check=True, capture_output=True)
+    if not touched:
+        touch(mode)
     with perf(record, broker):
         done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:

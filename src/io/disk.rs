@@ -15,6 +15,7 @@ use crate::io::std_disk::StdFile;
 use bytes::Bytes;
 use std::ffi::OsString;
 use std::io;
+use std::ops::Range;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -270,6 +271,16 @@ impl File {
             Arm::Std(file) => file.sync_data(),
             #[cfg(feature = "sim")]
             Arm::Sim(file) => file.sync(),
+        }
+    }
+
+    /// Lets the device begin to write a range, so that a later sync has less to do. Nothing is safe by it, and what goes
+    /// wrong is told by that sync.
+    pub fn write_back(&self, range: Range<u64>) {
+        match &self.arm {
+            Arm::Std(file) => file.write_back(range),
+            #[cfg(feature = "sim")]
+            Arm::Sim(_) => {}
         }
     }
 

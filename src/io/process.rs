@@ -80,24 +80,22 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// The niceness of threads that work behind others: about a tenth of the processor where others want it too.
-pub(in crate::io) const BACKGROUND_NICENESS: i32 = 10;
-
 /// How long such a thread may go on when another one wakes; without it that is a whole slice, some milliseconds, in which
 /// a producer waits for its answer. Linux before 6.12 takes no notice.
 const BACKGROUND_SLICE_NS: u64 = 100_000;
 
-/// Lets the calling thread, and it alone, run behind others, and give way to them soon; a system that refuses is
-/// obeyed. It cannot be taken back.
+/// Lets the calling thread, and it alone, run behind others, and give way to them soon. Where others want the processor
+/// too, a niceness of 10 leaves it about a tenth, and one of 19, the most, a seventieth. A system that refuses is obeyed.
+/// It cannot be taken back.
 #[allow(unsafe_code, reason = "no package offers the call with a slice")]
-pub fn lower_priority() {
+pub fn lower_priority(niceness: i32) {
     let size = u32::try_from(size_of::<libc::sched_attr>()).expect("a small structure");
     let policy = u32::try_from(libc::SCHED_OTHER).expect("a small number");
     let attributes = libc::sched_attr {
         size,
         sched_policy: policy,
         sched_flags: 0,
-        sched_nice: BACKGROUND_NICENESS,
+        sched_nice: niceness,
         sched_priority: 0,
         sched_runtime: BACKGROUND_SLICE_NS,
         sched_deadline: 0,

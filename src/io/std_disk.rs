@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use std::fs;
 use std::io;
 use std::io::IoSlice;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::fd::AsRawFd;
 use std::os::fd::BorrowedFd;
@@ -169,6 +170,17 @@ impl StdFile {
 
     pub(in crate::io) fn sync_data(&self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    #[allow(unsafe_code, reason = "no package offers this call")]
+    pub(in crate::io) fn write_back(&self, range: Range<u64>) {
+        let (Ok(start), Ok(length)) =
+            (i64::try_from(range.start), i64::try_from(range.end.saturating_sub(range.start)))
+        else {
+            return;
+        };
+        // SAFETY: the descriptor is open for the whole call, and no memory is passed.
+        unsafe { libc::sync_file_range(self.0.as_raw_fd(), start, length, libc::SYNC_FILE_RANGE_WRITE) };
     }
 
     pub(in crate::io) fn sync_all(&self) -> io::Result<()> {

@@ -63,6 +63,8 @@ const INDEX_CACHE_BYTES: usize = 32 << 20;
 
 /// Logs of a directory that are closed at the same time.
 const CLOSE_THREADS: usize = 8;
+/// Nobody waits for a compaction: with less niceness a cleaner has its turn while a producer waits for an answer.
+const CLEANER_NICENESS: i32 = 19;
 
 /// Who drives the disk work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -737,7 +739,7 @@ impl Inner {
         for number in running.len()..self.cleaner.threads() {
             let (cleaner, inner) = (self.cleaner.clone(), Arc::downgrade(self));
             let thread = task::spawn_thread("log-cleaner", move || {
-                process::lower_priority();
+                process::lower_priority(CLEANER_NICENESS);
                 loop {
                     let Some(inner) = inner.upgrade() else { return };
                     // One beyond their number rests, should there be more of them again.

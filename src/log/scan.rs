@@ -42,7 +42,9 @@ pub(crate) struct Scan<'a> {
     position: u64,
     end: u64,
     next_offset: Offset,
+    /// Only grows: what is behind `filled` is left from before.
     buffer: Vec<u8>,
+    filled: usize,
     buffer_start: u64,
     chunk: usize,
     whole_chunk: usize,
@@ -57,6 +59,7 @@ impl<'a> Scan<'a> {
             end,
             next_offset: offset,
             buffer: Vec::new(),
+            filled: 0,
             buffer_start: 0,
             chunk: HEADERS_CHUNK,
             whole_chunk: WHOLE_CHUNK,
@@ -105,10 +108,7 @@ impl<'a> Scan<'a> {
         let size = sane(&header, position, self.end, self.next_offset).map_err(Stop::Bad)?;
         let length = usize::try_from(size).map_err(|_| Stop::Bad("batch is too large"))?;
         self.fill(length, length.max(self.whole_chunk)).map_err(Stop::Io)?;
-        let start = usize::try_from(position - self.buffer_start).unwrap_or(usize::MAX);
-        let intact =
-            start.checked_add(length).and_then(|to| self.buffer.get(start..to)).is_some_and(is_intact);
-        if !intact {
+        if !self.at_position().get(..length).is_some_and(is_intact) {
             return Err(Stop::Bad("checksum does not match"));
         }
         self.pass(&header, size);
@@ -131,7 +131,7 @@ impl<'a> Scan<'a> {
 
     fn at_position(&self) -> &[u8] {
         let start = self.position.checked_sub(self.buffer_start).and_then(|at| usize::try_from(at).ok());
-        start.and_then(|start| self.buffer.get(start..)).unwrap_or_default()
+        start.and_then(|start| self.buffer.get(start..self.filled)).unwrap_or_default()
     }
 
     /// Has at least `needed` bytes from the position in the buffer, as far as the range goes.
@@ -142,13 +142,14 @@ impl<'a> Scan<'a> {
         }
         // What is there of the next batch is not read again.
         let there = self.at_position().len();
-        let behind = self.buffer.len().saturating_sub(there);
-        self.buffer.drain(..behind);
-        self.buffer_start = self.position;
-        self.buffer.resize(ask.max(needed).min(left).max(there), 0);
-        let room = self.buffer.get_mut(there..).unwrap_or_default();
-        let read = self.file.read_at(room, self.position + u64::try_from(there).unwrap_or(0))?;
-        self.buffer.truncate(there + read);
+        self.buffer.copy_within(self.filled - there..self.filled, 0);
+        (self.filled, self.buffer_start) = (there, self.position);
+        let wanted = ask.max(needed).min(left).max(there);
+        if self.buffer.len() < wanted {
+            self.buffer.resize(wanted, 0);
+        }
+        let room = self.buffer.get_mut(there..wanted).unwrap_or_default();
+        self.filled += self.file.read_at(room, self.position + u64::try_from(there).unwrap_or(0))?;
         Ok(())
     }
 }

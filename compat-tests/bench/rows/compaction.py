@@ -4,7 +4,7 @@ import os
 import time
 
 from bench import peers, settings
-from bench.measure import load
+from bench.measure import load, touch
 from bench.peers import cpu_seconds
 from bench.settings import GIB, LARGEST, MIB, sized
 
@@ -13,6 +13,8 @@ RECORD = 1024
 # Each key ten times: one record in ten stays.
 KEYS = BYTES // RECORD // 10
 PATIENCE = 900
+# Somewhat less than the fastest compaction takes.
+PROBED = sized(0.28 * BYTES / GIB, 0.5)
 
 
 def run(bench):
@@ -24,6 +26,8 @@ def run(bench):
         try:
             quiet = cleaning(broker, "alone")
             load("topic", broker, topic="beside", partitions=10)
+            settle()
+            touch("latency")
             alone = probe(broker)
             beside = []
             cleaning(broker, "disturbing", lambda: beside.append(probe(broker)))
@@ -46,8 +50,9 @@ def cleaning(broker, topic, meanwhile=None):
     configs = f"segment.bytes={max(BYTES // 16, MIB)},min.cleanable.dirty.ratio=0.01,retention.ms=-1"
     load("topic", broker, topic=topic, configs=configs)
     load("produce", broker, topic=topic, acks=1, in_flight=4, records=100, bytes=RECORD, keys=KEYS, seconds=PATIENCE, amount=BYTES)
-    os.sync()
-    time.sleep(sized(2, 0.5))
+    settle()
+    if meanwhile:
+        touch("latency")
     before = broker.rss_mib()
     cpu, started = cpu_seconds(broker), time.monotonic()
     load("alter", broker, topic=topic, configs="cleanup.policy=compact")
@@ -65,6 +70,12 @@ def cleaning(broker, topic, meanwhile=None):
     return {"cpu": (cpu_seconds(broker) - cpu) / (BYTES / GIB), "seconds": time.monotonic() - started, "memory": most - before}
 
 
+def settle():
+    """Lets the disk come to rest."""
+    os.sync()
+    time.sleep(sized(2, 0.5))
+
+
 def size(broker, topic):
     """Bytes of the topic's records that are not given up for deletion."""
     total = 0
@@ -77,8 +88,9 @@ def size(broker, topic):
 
 
 def probe(broker):
-    return load("latency", broker, "P16", topic="beside", partitions=10, rate=1000, bytes=RECORD, acks=1, in_flight=5,
-                warm_seconds=1, seconds=sized(4, 1))["ack_p99"]
+    """p99 of a producer."""
+    return load("latency", broker, "P16", touched=True, topic="beside", partitions=10, rate=1000, bytes=RECORD, acks=1,
+                in_flight=5, warm_seconds=0.3, seconds=PROBED)["ack_p99"]
 
 
 def check(holds, otherwise):

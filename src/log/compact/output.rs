@@ -31,6 +31,12 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Bytes that go to a file in one call. A producer that wakes meanwhile gets the core only behind it, and memory for the
+/// page cache may cost the kernel some microseconds a page.
+const WRITE_MAX: usize = 32 << 10;
+/// The device begins to write whenever there are so many bytes for it, rather than with all of them in the end.
+const WRITE_BACK: u64 = 1 << 20;
+
 /// The files of a segment.
 const KINDS: [Kind; 4] = [Kind::Index, Kind::TimeIndex, Kind::AbortedIndex, Kind::Log];
 
@@ -41,6 +47,8 @@ pub(super) struct Output<'a> {
     file: File,
     /// Bytes before `buffer`.
     written: u64,
+    /// Bytes that are on their way to the device.
+    written_back: u64,
     buffer: Vec<u8>,
     buffer_max: usize,
     indexes: IndexBuilder,
@@ -61,7 +69,7 @@ impl<'a> Output<'a> {
         let path = path(log, base, Kind::Log, Intermediate::Cleaned);
         let file = written(log, &path, log.directory.disk.open(&path, Open::Create))?;
         let indexes = IndexBuilder::new(base, log.index_interval_bytes());
-        Ok(Output { log, base, file, written: 0, buffer: Vec::new(), buffer_max, indexes })
+        Ok(Output { log, base, file, written: 0, written_back: 0, buffer: Vec::new(), buffer_max, indexes })
     }
 
     /// Adds a batch behind the others.
@@ -74,8 +82,14 @@ impl<'a> Output<'a> {
 
     fn write(&mut self) -> Result<(), Error> {
         let path = path(self.log, self.base, Kind::Log, Intermediate::Cleaned);
-        written(self.log, &path, self.file.write_at(&self.buffer, self.written))?;
-        self.written = self.written.saturating_add(u64::try_from(self.buffer.len()).unwrap_or(u64::MAX));
+        for piece in self.buffer.chunks(WRITE_MAX) {
+            written(self.log, &path, self.file.write_at(piece, self.written))?;
+            self.written = self.written.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+            if self.written.saturating_sub(self.written_back) >= WRITE_BACK {
+                self.file.write_back(self.written_back..self.written);
+                self.written_back = self.written;
+            }
+        }
         self.buffer.clear();
         Ok(())
     }
