@@ -2,6 +2,7 @@
 
 use crate::base::ErrorCode;
 use crate::base::ProducerId;
+use crate::base::TopicId;
 use crate::cluster::Delta;
 use crate::cluster::Image;
 use crate::coordinator::Machine;
@@ -391,7 +392,8 @@ impl Groups {
         if let Some(group) = self.groups.get(&request.group) {
             group.validate_fetch(request)?;
         }
-        Ok(self.offsets.fetch(request))
+        let id_of = |name: &str| self.image.topic(name).map_or(TopicId::ZERO, |topic| topic.id);
+        Ok(self.offsets.fetch(request, id_of))
     }
 
     /// A fact about a consumer group, which begins with its first and replaces a group of another kind.

@@ -84,8 +84,7 @@ impl Offsets {
 
     /// Whether a transaction that is still open has committed to this partition.
     pub(crate) fn is_pending(&self, group: &str, topic: &str, partition: i32) -> bool {
-        let has = |topics: &Topics| topics.get(topic).is_some_and(|all| all.contains_key(&partition));
-        self.pending.values().any(|groups| groups.get(group).is_some_and(has))
+        self.pending_at(group, topic, partition).next().is_some()
     }
 
     pub(crate) fn apply(&mut self, place: Place, key: &OffsetKey, value: Option<&OffsetValue>) {
@@ -150,40 +149,45 @@ impl Offsets {
         keys.into_iter().filter(wanted).map(|(topic, partition)| tombstone(group, topic, partition)).collect()
     }
 
-    /// Tombstones for the offsets of topics that are gone. An offset committed for a topic of the same name
-    /// but with another id stays.
+    /// Tombstones for the offsets of topics that are gone. An offset committed for a topic of the same name but with
+    /// another id stays, and so does one that a transaction may still commit: a tombstone takes all of a partition.
     pub(crate) fn tombstones_of_topics(&self, deleted: &[(Arc<str>, TopicId)]) -> Vec<Record> {
         let groups: BTreeSet<&Arc<str>> =
             self.groups.keys().chain(self.pending.values().flat_map(BTreeMap::keys)).collect();
         let mut records = Vec::new();
         for group in groups {
-            records.extend(self.tombstones(group, |topic, _, committed| {
-                let own = committed.map_or(TopicId::ZERO, |committed| committed.value.topic_id);
-                let gone =
-                    |(name, id): &(Arc<str>, TopicId)| **name == *topic && (own.is_zero() || own == *id);
-                !deleted.iter().any(gone)
+            records.extend(self.tombstones(group, |topic, partition, committed| {
+                let is_gone = |one: &Committed| {
+                    let own = one.value.topic_id;
+                    deleted.iter().any(|(name, id)| **name == *topic && (own.is_zero() || own == *id))
+                };
+                !committed.into_iter().chain(self.pending_at(group, topic, partition)).all(is_gone)
             }));
         }
         records
     }
 
-    /// What a group reads. A group or partition without an offset reads -1.
-    pub(crate) fn fetch(&self, request: &Fetch) -> Vec<FetchedTopic> {
+    /// What open transactions have committed to a partition.
+    fn pending_at(&self, group: &str, topic: &str, partition: i32) -> impl Iterator<Item = &Committed> {
+        self.pending.values().filter_map(move |groups| groups.get(group)?.get(topic)?.get(&partition))
+    }
+
+    /// What a group reads. A group or partition without an offset reads -1. Who asks for all has those of the topics that
+    /// are there now, of which `id_of` tells the id (or zero: an offset may outlive its topic for a while).
+    pub(crate) fn fetch(&self, request: &Fetch, id_of: impl Fn(&str) -> TopicId) -> Vec<FetchedTopic> {
         match &request.topics {
             Some(topics) => topics.iter().map(|topic| self.fetch_topic(request, topic)).collect(),
             None => self
                 .of(&request.group)
                 .into_iter()
                 .flatten()
-                .map(|(name, partitions)| {
-                    let id =
-                        partitions.values().next_back().map_or(TopicId::ZERO, |last| last.value.topic_id);
-                    let asked = FetchTopic {
-                        name: name.clone(),
-                        id,
-                        partitions: partitions.keys().copied().collect(),
-                    };
-                    self.fetch_topic(request, &asked)
+                .filter_map(|(name, partitions)| {
+                    let id = id_of(name);
+                    let own =
+                        partitions.iter().filter(|(_, one)| !is_of_another_topic(one.value.topic_id, id));
+                    let partitions: Vec<i32> = own.map(|(partition, _)| *partition).collect();
+                    let asked = FetchTopic { name: name.clone(), id, partitions };
+                    (!asked.partitions.is_empty()).then(|| self.fetch_topic(request, &asked))
                 })
                 .collect(),
         }

@@ -73,7 +73,8 @@ impl<'a> Sorted<'a> {
                 metadata: optional_text(partition.committed_metadata.as_ref()),
             })
             .collect();
-        let id = self.asked.id;
+        // Also where it was named: what is committed for a topic made anew must outlive the former one's offsets.
+        let id = topic.id;
         (!partitions.is_empty()).then(|| CommitTopic { name: topic.name.clone(), id, partitions })
     }
 }

@@ -131,7 +131,8 @@ fn name(image: &Image, by_id: bool, topic: &Topic) -> Option<Arc<str>> {
 
 fn asked(image: &Image, by_id: bool, topic: &Topic) -> Option<FetchTopic> {
     let name = name(image, by_id, topic)?;
-    let id = if by_id { topic.id } else { TopicId::ZERO };
+    // A former topic's offsets may not be removed yet.
+    let id = if by_id { topic.id } else { image.topic(&topic.name).map_or(TopicId::ZERO, |topic| topic.id) };
     Some(FetchTopic { name, id, partitions: topic.partitions.clone() })
 }
 

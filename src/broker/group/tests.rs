@@ -352,6 +352,21 @@ async fn offsets_are_read_in_every_version() {
 }
 
 #[tokio::test]
+async fn what_is_committed_by_name_stays_when_a_former_topic_of_that_name_goes() {
+    for (gone, wanted) in [(topic_id(98), 41), (topic_id(21), -1)] {
+        let broker = broker(Some(NODE));
+        commit(&broker, 8, -1).await;
+        broker.groups.topics_deleted(&[(Arc::from("t"), gone)]).await;
+        let topic = offset_fetch_request::OffsetFetchRequestTopic::default()
+            .with_name(TopicName(text("t")))
+            .with_partition_indexes(vec![1]);
+        let request = OffsetFetchRequest::default().with_group_id(group()).with_topics(Some(vec![topic]));
+        let answer: OffsetFetchResponse = ask(&broker, versions::OFFSET_FETCH, 7, &request).await;
+        assert_eq!(answer.topics[0].partitions[0].committed_offset, wanted);
+    }
+}
+
+#[tokio::test]
 async fn version_10_names_topics_by_id() {
     let broker = broker(Some(NODE));
     let topic = |id: u128, partition: &[u8]| {

@@ -5,6 +5,10 @@ use crate::base::Timestamp;
 use crate::groups::record::{OffsetKey, OffsetValue};
 
 fn offset_record(offset: i64) -> Record {
+    offset_record_of(TopicId::ZERO, offset)
+}
+
+fn offset_record_of(topic_id: TopicId, offset: i64) -> Record {
     let key = OffsetKey { group: text(GROUP), topic: text("t"), partition: 0 };
     let value = OffsetValue {
         offset,
@@ -12,7 +16,7 @@ fn offset_record(offset: i64) -> Record {
         metadata: text(""),
         committed: Timestamp(0),
         expires: Timestamp::NONE,
-        topic_id: TopicId::ZERO,
+        topic_id,
     };
     Record::Offset(key, Some(value))
 }
@@ -149,6 +153,29 @@ fn offsets_of_deleted_topics_go_and_those_of_a_new_topic_of_that_name_stay() {
 }
 
 #[test]
+fn offsets_that_a_transaction_commits_for_a_new_topic_outlive_the_former_one() {
+    let (old, new) =
+        (TopicId::random_from(crate::io::random::uuid), TopicId::random_from(crate::io::random::uuid));
+    let cases: [(Option<TopicId>, TopicId, i64); 4] = [
+        // id of a committed offset 10, id of the pending offset 20, what is read after the end of the transaction
+        (None, new, 20),
+        (Some(old), new, 20),
+        (Some(old), old, -1),
+        (Some(TopicId::ZERO), TopicId::ZERO, -1),
+    ];
+    for (committed, pending, wanted) in cases {
+        let mut trial = Trial::new(settings());
+        if let Some(id) = committed {
+            apply(&mut trial.machine, 0, -1, &offset_record_of(id, 10));
+        }
+        apply(&mut trial.machine, 1, 7, &offset_record_of(pending, 20));
+        trial.ask(Command::TopicsDeleted(vec![(text("t"), old)]));
+        trial.machine.end_transaction(ProducerId(7), true);
+        assert_eq!(trial.fetch_one("t", 0).offset, wanted, "{committed:?} {pending}");
+    }
+}
+
+#[test]
 fn an_offset_of_a_former_topic_of_that_name_is_not_read_by_id() {
     let (old, new) =
         (TopicId::random_from(crate::io::random::uuid), TopicId::random_from(crate::io::random::uuid));
@@ -169,4 +196,13 @@ fn an_offset_of_a_former_topic_of_that_name_is_not_read_by_id() {
         };
         assert_eq!(topics[0].partitions[0].offset, wanted);
     }
+    let all = |trial: &mut Trial| {
+        let group = text(GROUP);
+        let all = Fetch { group, member_id: None, member_epoch: -1, topics: None, require_stable: true };
+        let Answer::Fetch(Ok(topics)) = trial.ask(Command::Fetch(all)) else { panic!() };
+        topics.len()
+    };
+    assert_eq!(all(&mut trial), 1, "no topic of that name is there now");
+    trial.topics(&[("t", 1)]);
+    assert_eq!(all(&mut trial), 0, "another one is");
 }
