@@ -79,7 +79,8 @@ async fn create(broker: &Broker, missing: Vec<InternalTopic>) -> Vec<(String, St
                 let refusal = creation.result.err()?;
                 // Another member was faster.
                 let is_there = refusal.code == ErrorCode::TopicAlreadyExists;
-                (!is_there).then(|| (creation.name, refusal.to_string()))
+                (!is_there)
+                    .then(|| (creation.name, refusal.message.unwrap_or_else(|| refusal.code.to_string())))
             });
             failed.collect()
         }

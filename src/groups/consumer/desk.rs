@@ -15,6 +15,7 @@ use crate::groups::consumer::group::Group;
 use crate::groups::consumer::heartbeat;
 use crate::groups::consumer::leave::Rest;
 use crate::groups::consumer::member::LEFT_STATIC;
+use crate::groups::consumer::member::Member;
 use crate::groups::consumer::member::MemberState;
 use crate::groups::consumer::migrate;
 use crate::groups::consumer::show;
@@ -129,10 +130,10 @@ impl Groups {
         now: Now,
         (group, member): (&str, &Arc<str>),
         why: &str,
-        still: impl FnOnce(MemberState) -> bool,
+        still: impl FnOnce(&Member) -> bool,
     ) -> Outcome<Groups> {
         let Some(turn) = self.consumer_turn(now, group) else { return Outcome::nothing() };
-        if !turn.group.member(member).is_some_and(|member| still(member.state)) {
+        if !turn.group.member(member).is_some_and(still) {
             return Outcome::nothing();
         }
         tracing::info!(group, %member, why, "member is removed from the consumer group");
@@ -141,15 +142,16 @@ impl Groups {
 
     /// What follows from a deadline of a consumer group.
     pub(crate) fn expired_consumer(&self, now: Now, timer: &Timer) -> Outcome<Groups> {
-        let always = |_| true;
+        let always = |_: &Member| true;
         match timer {
             Timer::Session(group, member) => {
                 self.expire_member(now, (group, member), "its session is over", always)
             }
             Timer::Rebalance(group, member) => {
                 let why = "it has not given up partitions in time";
-                self.expire_member(now, (group, member), why, |state| {
-                    state == MemberState::UnrevokedPartitions
+                // One that left for a while has given up everything.
+                self.expire_member(now, (group, member), why, |member| {
+                    member.state == MemberState::UnrevokedPartitions && member.epoch != LEFT_STATIC
                 })
             }
             Timer::ConsumerJoin(group, member) => {

@@ -20,7 +20,10 @@ use crate::groups::streams::heartbeat::Before;
 use crate::groups::streams::heartbeat::Deadline;
 use crate::groups::streams::heartbeat::Decision;
 use crate::groups::streams::leave;
+use crate::groups::streams::member::LEFT_FOR_A_WHILE;
+use crate::groups::streams::member::Member;
 use crate::groups::streams::member::MemberState;
+use crate::groups::streams::settings::Settings;
 use crate::groups::streams::show;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,7 +107,11 @@ impl Groups {
             Deadline::Session(member) => (group.member(member), true),
             Deadline::Rebalance(member) => {
                 let member = group.member(member);
-                (member, member.is_some_and(|one| one.current.state == MemberState::UnrevokedTasks))
+                // One that left for a while has given up everything.
+                let holds_on = |one: &Arc<Member>| {
+                    one.current.state == MemberState::UnrevokedTasks && one.current.epoch != LEFT_FOR_A_WHILE
+                };
+                (member, member.is_some_and(holds_on))
             }
         };
         let Some(member) = member.filter(|_| is_late) else { return outcome };
@@ -119,7 +126,8 @@ impl Groups {
     pub(crate) fn streams_wake(&self, group: &Group) -> Outcome<Groups> {
         let mut outcome = Outcome::nothing();
         let millis = |value: i32| Duration::from_millis(u64::try_from(value).unwrap_or(0));
-        let session = millis(self.settings().streams.session_timeout_ms);
+        let (broker, node_id) = (&self.settings().streams, self.settings().node_id);
+        let session = millis(Settings::of(broker, node_id, self.image(), &group.id).session_timeout_ms);
         for member in group.members() {
             let mut deadlines = vec![(Deadline::Session(member.id.clone()), Some(session))];
             if member.current.state == MemberState::UnrevokedTasks {

@@ -188,6 +188,35 @@ fn static_members_keep_their_place_for_a_while() {
 }
 
 #[test]
+fn a_static_member_that_leaves_for_a_while_owes_no_partitions() {
+    let mut trial = with_topics(&[("t", 2)]);
+    let named =
+        Beat { instance_id: Some(text("i")), rebalance_timeout_ms: Some(1_500), ..join848("a", &["t"]) };
+    trial.beat(named).unwrap();
+    trial.beat(join848("b", &["t"])).unwrap();
+    let away = |epoch| Beat { instance_id: Some(text("i")), ..alive("a", epoch) };
+    let told = trial.beat(away(2)).unwrap();
+    assert_eq!(
+        told.assignment.map(|kept| kept.values().map(|one| one.len()).sum::<usize>()),
+        Some(1),
+        "it has to give one up"
+    );
+    assert_eq!(trial.beat(away(-2)).unwrap().epoch, -2);
+    let epoch = trial.epoch();
+    trial.pass(10_000);
+    assert_eq!(trial.epoch(), epoch, "it keeps its place until its session is over");
+    trial.crash();
+    trial.pass(10_000);
+    assert_eq!(trial.epoch(), epoch, "also with another coordinator");
+    let back = Beat { instance_id: Some(text("i")), ..join848("c", &["t"]) };
+    assert_eq!(
+        trial.beat(back).unwrap().assignment.map(|kept| kept.values().map(|one| one.len()).sum::<usize>()),
+        Some(1)
+    );
+    assert_eq!(trial.epoch(), epoch);
+}
+
+#[test]
 fn changes_of_topics_make_a_new_assignment() {
     let mut trial = with_topics(&[("t", 1)]);
     trial.beat(join848("a", &["t", "later"])).unwrap();
