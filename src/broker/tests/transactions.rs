@@ -42,8 +42,8 @@ async fn markers_are_answered_for_the_partitions_that_they_name_and_else_left_ou
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_is_refused_does_not_tell_of_unknown_states() {
     let bench = Bench::new(&[]).await;
-    let bogus =
-        ListTransactionsRequest::default().with_state_filters(vec![StrBytes::from_static_str("Bogus")]);
+    let names = ["Bogus", "Dead", "PrepareEpochFence"].map(StrBytes::from_static_str);
+    let bogus = ListTransactionsRequest::default().with_state_filters(names.to_vec());
     let listed = bench.ask(&bogus, 2).await;
     let unknown: Vec<_> = listed.unknown_state_filters.iter().map(|name| name.as_str()).collect();
     assert_eq!((listed.error_code, unknown), (0, vec!["Bogus"]));

@@ -20,11 +20,15 @@ use kafka_protocol::messages::ListTransactionsResponse;
 use kafka_protocol::messages::list_transactions_response::TransactionState;
 use regex::Regex;
 
+/// States of Apache Kafka that no transactional id is in when it is listed.
+const PASSING_STATES: [&str; 2] = ["Dead", "PrepareEpochFence"];
+
 /// Answers a ListTransactions request.
 pub(crate) async fn handle(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: ListTransactionsRequest = codec::decode(&context.header, body)?;
     let state = |name: &str| State::ALL.into_iter().find(|state| state.name() == name);
-    let unknown = request.state_filters.iter().filter(|name| state(name).is_none()).cloned().collect();
+    let is_unknown = |name: &str| state(name).is_none() && !PASSING_STATES.contains(&name);
+    let unknown = request.state_filters.iter().filter(|name| is_unknown(name)).cloned().collect();
     let states: Vec<State> = request.state_filters.iter().filter_map(|name| state(name)).collect();
     // Who asks for unknown states alone gets nothing, not everything.
     let nothing = states.is_empty() && !request.state_filters.is_empty();
