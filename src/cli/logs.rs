@@ -7,13 +7,13 @@ use tracing::warn;
 use tracing_subscriber::EnvFilter;
 
 /// Starts logging. `DOHLE_LOG` takes a level or a filter such as `info,dohle::log=debug`; the variable of Kafka's
-/// images for the root level counts below it. A filter that cannot be read falls back to `info`.
+/// images for the root level counts below it. A filter that names no level, or cannot be read, falls back to `info`, which is
+/// said.
 pub(super) fn start(environment: &[(String, String)]) -> Levels {
-    let mut wanted = wanted(environment).unwrap_or_else(|| "info".to_owned());
-    let filter = EnvFilter::try_new(&wanted).unwrap_or_else(|_| {
-        "info".clone_into(&mut wanted);
-        EnvFilter::new("info")
-    });
+    let asked = wanted(environment).unwrap_or_else(|| "info".to_owned());
+    let is_good = names_levels(&asked) && EnvFilter::try_new(&asked).is_ok();
+    let wanted = if is_good { asked.clone() } else { "info".to_owned() };
+    let filter = EnvFilter::new(&wanted);
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -30,6 +30,9 @@ pub(super) fn start(environment: &[(String, String)]) -> Levels {
     };
     // A second start in one process (tests) keeps the first one's settings.
     subscriber.try_init().unwrap_or(());
+    if !is_good {
+        warn!("DOHLE_LOG is {asked:?}, which names no level: error, warn, info, debug or trace; taking info");
+    }
     log_levels::started_with(LevelFilter::current().into_level().map_or("OFF", |level| level.as_str()));
     Levels { base: wanted, apply: Box::new(apply) }
 }
@@ -54,6 +57,14 @@ impl Levels {
     }
 }
 
+/// Whether some part of a filter has a level: one without is taken for the name of a module, and nothing else is shown.
+fn names_levels(filter: &str) -> bool {
+    filter.split(',').any(|part| {
+        let level = part.rsplit('=').next().unwrap_or(part).trim();
+        level.parse::<LevelFilter>().is_ok()
+    })
+}
+
 fn wanted(environment: &[(String, String)]) -> Option<String> {
     let value = |name: &str| environment.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     if let Some(filter) = value("DOHLE_LOG").filter(|filter| !filter.is_empty()) {
@@ -73,6 +84,16 @@ fn wanted(environment: &[(String, String)]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_without_a_level_is_noticed() {
+        for good in ["info", "WARN", "off", "info,dohle::log=debug", "dohle::net=debug", "info,dohle::log"] {
+            assert!(names_levels(good), "{good}");
+        }
+        for bad in ["nonsense", "in fo", "dohle::net", "dohle::net,dohle::log=loud"] {
+            assert!(!names_levels(bad), "{bad}");
+        }
+    }
 
     #[test]
     fn our_variable_counts_over_the_one_of_kafkas_images() {

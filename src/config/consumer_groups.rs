@@ -43,6 +43,13 @@ impl ConsumerGroupSettings {
 pub(super) fn settings(values: &Values) -> Result<ConsumerGroupSettings, Invalid> {
     let policy = values.get("group.consumer.migration.policy").unwrap_or_default().to_ascii_uppercase();
     let protocols = values.list("group.coordinator.rebalance.protocols");
+    if !protocols.iter().any(|name| name.eq_ignore_ascii_case("classic")) {
+        return Err(Invalid::sentence(
+            "group.coordinator.rebalance.protocols",
+            &protocols.join(","),
+            "Disabling the 'classic' protocol is not supported.",
+        ));
+    }
     let (session_timeout_ms, session_timeouts_ms) = ranged(values, "session.timeout.ms")?;
     let (heartbeat_interval_ms, heartbeat_intervals_ms) = ranged(values, "heartbeat.interval.ms")?;
     let (assignment_interval_ms, assignment_intervals_ms) = ranged(values, "assignment.interval.ms")?;
@@ -132,5 +139,7 @@ mod tests {
         }
         let config = check(&[("group.coordinator.rebalance.protocols", "classic")]).unwrap();
         assert!(!config.groups.consumer.enabled && config.groups.consumer.downgrades);
+        let refused = check(&[("group.coordinator.rebalance.protocols", "consumer,streams")]).unwrap_err();
+        assert!(refused.to_string().contains("Disabling the 'classic' protocol is not supported."));
     }
 }

@@ -21,8 +21,9 @@ Settings are read from a properties file (`dohle --config server.properties`), t
 `--override key=value`; the later ones count. A variable of the environment begins with `KAFKA_`; behind it `_` is a
 dot, `__` an underscore and `___` a dash, so `KAFKA_LOG_DIRS` is `log.dirs`. `CLUSTER_ID` is `cluster.id`.
 
-An unknown name is ignored with a warning that names the nearest known one. A value that cannot work stops the start
-with one line. Settings marked *no effect yet* are accepted, kept and shown, and change nothing.
+An unknown name is ignored with a warning that names the nearest known one, if one is near. A value that cannot work stops the start
+with one line. Settings marked *no effect yet* are accepted and kept, and change nothing;
+those that Apache Kafka takes for internal are not shown by its tools.
 
 The column *change* says how a setting is changed, with Apache Kafka's words: `read-only` in the file, for the next start;
 `per-broker` also while the broker runs, for one broker; `cluster-wide` also for all brokers. A change while the broker

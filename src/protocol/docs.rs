@@ -37,7 +37,8 @@ changes them.
 | `transaction.version` | 0-2 | A new epoch with each end of a transaction, partitions that join by the first write (KIP-890). |
 
 Apache Kafka also tells of `kraft.version`, whose level 1 means that controllers can be added and removed. There is one
-controller here, so the feature is not offered.
+controller here, so the feature is not offered. `kafka-features.sh upgrade --release-version` names it too and is refused as a
+whole; features are raised by name, as in `upgrade --metadata 4.4 --feature share.version=2`.
 ";
 
 /// The page.

@@ -22,7 +22,7 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::List, "group.coordinator.rebalance.protocols", Some("classic,consumer,streams"))
         .range(Range::ListOf(&["consumer", "classic", "share", "streams"]))
         .used()
-        .doc("Which kinds of groups are on."),
+        .doc("Which kinds of groups are on; `classic` must be among them."),
     Definition::new(Kind::Int, "group.coordinator.threads", Some("4"))
         .at_least(1)
         .doc("Threads of the group coordinator. One task for each partition does the work here."),

@@ -11,7 +11,8 @@ pub(super) const KEYS: &[Definition] = &[
     Definition::new(Kind::List, "advertised.listeners", None).used().doc(
         "What clients and other brokers are told to connect to, as `NAME://HOST:PORT` for each \
          listener. Without it, what `listeners` says counts. Needed where a listener binds a wildcard \
-         address, and behind address translation.",
+         address, and behind address translation. Without `listeners` it is bound, too: the ports that it \
+         names, on every interface.",
     ),
     Definition::new(Kind::Long, "connections.max.idle.ms", Some("600000")).used().doc(
         "A connection on which nothing happened for this long is closed. One with a request in work \
