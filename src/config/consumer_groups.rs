@@ -140,6 +140,6 @@ mod tests {
         let config = check(&[("group.coordinator.rebalance.protocols", "classic")]).unwrap();
         assert!(!config.groups.consumer.enabled && config.groups.consumer.downgrades);
         let refused = check(&[("group.coordinator.rebalance.protocols", "consumer,streams")]).unwrap_err();
-        assert!(refused.to_string().contains("Disabling the 'classic' protocol is not supported."));
+        assert!(refused.contains("Disabling the 'classic' protocol is not supported."));
     }
 }
