@@ -1,5 +1,6 @@
 //! Fetching records for a member: what may be delivered, read, acquired; and waiting for it (class `DelayedShareFetch`).
 
+use crate::base::ErrorCode;
 use crate::base::Instant;
 use crate::base::Offset;
 use crate::io::FileSlice;
@@ -80,7 +81,9 @@ impl Wanted {
         self.loads.remove(&at);
         match ended {
             Ok(live) => self.put(fetch, at, live),
-            Err(failure) => self.outcomes.extend(fetch.places.get(at).map(|place| (*place, Err(failure)))),
+            Err(failure) => {
+                self.outcomes.extend(fetch.places.get(at).map(|place| (*place, Err(not_loaded(failure)))));
+            }
         }
     }
 
@@ -276,7 +279,7 @@ impl Service {
     ) -> Option<(&'a Arc<Live>, i64)> {
         if !live.is_led() {
             self.shared.forget(live);
-            look.fail(live, crate::base::ErrorCode::NotLeaderOrFollower.into());
+            look.fail(live, ErrorCode::NotLeaderOrFollower.into());
             return None;
         }
         live.with(|memory| memory.has_room(&rules.rules).then(|| memory.next_offset()))
@@ -316,7 +319,7 @@ impl Service {
         let aborted = answer.aborted.as_deref().unwrap_or_default();
         let batches = scan::batches(&answer.slices, aborted).map_err(|error| {
             tracing::error!(key = %live.key, %error, "records cannot be read");
-            Failure::from(crate::base::ErrorCode::KafkaStorageError)
+            Failure::from(ErrorCode::KafkaStorageError)
         })?;
         let request = Acquire {
             member: Arc::clone(&fetch.member.id),
@@ -328,7 +331,7 @@ impl Service {
         };
         let found: Vec<_> = batches.iter().map(|batch| batch.found).collect();
         let acquired = live.with_current(|memory| memory.acquire(&request, &found, &rules.rules));
-        let acquired = acquired.ok_or_else(|| Failure::from(crate::base::ErrorCode::NotLeaderOrFollower))?;
+        let acquired = acquired.ok_or_else(|| Failure::from(ErrorCode::NotLeaderOrFollower))?;
         let slices = scan::cut(&answer.slices, &batches, &acquired);
         let bytes = slices.iter().map(|slice| slice.length).sum();
         self.shared.note_locks(live);
@@ -352,6 +355,15 @@ impl Look {
                 self.outcomes.push((place, Ok(Fetched::default())));
             }
         }
+    }
+}
+
+/// What a member is told when a load has failed. On COORDINATOR_NOT_AVAILABLE Kafka's share consumer ends
+/// (`ShareFetchCollector.handleInitializeErrors`); after this it fetches again.
+fn not_loaded(failure: Failure) -> Failure {
+    match failure.code {
+        ErrorCode::CoordinatorNotAvailable => ErrorCode::NotLeaderOrFollower.into(),
+        _ => failure,
     }
 }
 

@@ -329,7 +329,7 @@ impl Shared {
 }
 
 /// Whether the share coordinator may take it a moment later.
-fn may_pass(failure: Failure) -> bool {
+pub(super) fn may_pass(failure: Failure) -> bool {
     matches!(
         failure.code,
         ErrorCode::NotCoordinator | ErrorCode::CoordinatorNotAvailable | ErrorCode::CoordinatorLoadInProgress

@@ -285,7 +285,7 @@ async fn records_go_to_one_member_also_when_a_load_fails_for_which_several_wait(
     world.join("m").await;
     let log = world.load_coordinator().await;
     let release = async {
-        // The first load is given up by then; a second one would be under way.
+        // The first attempt has failed by then; a second one is under way.
         world.bench.broker.clock.sleep(Duration::from_millis(450)).await;
         log.written.send_replace(i64::MAX);
     };
@@ -306,6 +306,34 @@ async fn a_fetch_does_not_wait_longer_than_it_says_for_a_share_partition_that_is
     log.written.send_replace(i64::MAX);
     // The load went on without it.
     assert_eq!(world.acquired("m", 1).await, [(0, 3, 1)]);
+}
+
+#[tokio::test]
+async fn a_share_partition_whose_state_takes_long_to_load_is_delivered_when_it_is_there() {
+    let world = World::new(&[]).await;
+    world.join("m").await;
+    let log = world.load_coordinator().await;
+    // Longer than the coordinator lets anybody wait for its log.
+    let data = world.fetch_for(700, "m", 0).await.unwrap();
+    assert_eq!(data, PartitionData::default());
+    log.written.send_replace(i64::MAX);
+    let data = world.fetch_for(5_000, "m", 1).await.unwrap();
+    assert_eq!((data.error_code, data.acquired_records.len()), (0, 1));
+}
+
+/// On COORDINATOR_NOT_AVAILABLE a share consumer would end.
+#[tokio::test]
+async fn a_load_that_the_broker_s_end_breaks_off_does_not_end_consumers() {
+    let world = World::new(&[]).await;
+    world.join("m").await;
+    let _log = world.load_coordinator().await;
+    let end = async {
+        // The first attempt has failed by then, and the pause goes on.
+        world.bench.broker.clock.sleep(Duration::from_millis(350)).await;
+        world.bench.shutdown.trigger();
+    };
+    let (data, ()) = tokio::join!(world.fetch_for(20_000, "m", 0), end);
+    assert_eq!(data.unwrap().error_code, ErrorCode::NotLeaderOrFollower.code());
 }
 
 #[tokio::test]
