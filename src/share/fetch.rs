@@ -222,7 +222,8 @@ impl Service {
         let ready: Vec<(&Arc<Live>, i64)> =
             lives.iter().filter_map(|live| self.next_of(live, &rules, &mut look)).collect();
         let share = fetch.max_bytes / ready.len().max(1);
-        let mut read = Vec::with_capacity(ready.len());
+        let mut read = Vec::new();
+        let mut all = Vec::with_capacity(ready.len());
         let mut bytes: u64 = 0;
         for (live, from) in ready {
             let request = ReadRequest {
@@ -235,20 +236,22 @@ impl Service {
             };
             match self.read(live, &request) {
                 Ok(answer) => {
-                    bytes = bytes.saturating_add(answer.bytes);
-                    read.push((live, from, answer));
+                    all.push(live);
+                    if let Some(answer) = answer.filter(|answer| answer.bytes > 0) {
+                        bytes = bytes.saturating_add(answer.bytes);
+                        read.push((live, from, answer));
+                    }
                 }
                 Err(failure) => look.fail(live, failure),
             }
         }
         if !(bytes > 0 && (bytes >= fetch.min_bytes || last || look.enough)) {
-            look.enough |= fetch.min_bytes == 0 && !read.is_empty();
-            look.tell_empty(fetch, last, read.iter().map(|(live, _, _)| *live));
+            look.enough |= fetch.min_bytes == 0 && !all.is_empty();
+            look.tell_empty(fetch, last, all.into_iter());
             return look;
         }
         let mut left = fetch.max_records;
-        let all: Vec<&Arc<Live>> = read.iter().map(|(live, _, _)| *live).collect();
-        for (live, from, answer) in read.into_iter().filter(|(_, _, answer)| answer.bytes > 0) {
+        for (live, from, answer) in read {
             if left <= 0 {
                 look.enough = true;
                 break;
@@ -286,10 +289,12 @@ impl Service {
             .map(|next| (live, next))
     }
 
-    fn read(&self, live: &Arc<Live>, request: &ReadRequest) -> Result<ReadAnswer, Failure> {
+    /// Reads from a log; `None` when the offset is not in it, so that there is nothing before the log has grown or is read
+    /// anew (`ShareFetchUtils.processFetchResponse`).
+    fn read(&self, live: &Arc<Live>, request: &ReadRequest) -> Result<Option<ReadAnswer>, Failure> {
         let mut request = *request;
         let outcome = match live.log.read(&request) {
-            // The log was cut at its front, or the group begins behind its end.
+            // The log was cut at its front.
             Err(replica::Error::OffsetOutOfRange { start, .. }) if request.from < start => {
                 tracing::info!(key = %live.key, from = %request.from, %start, "records of a share group are gone");
                 request.from = live.with(|memory| {
@@ -300,13 +305,18 @@ impl Service {
             }
             outcome => outcome,
         };
-        outcome.map_err(|error| {
-            let failure = live::of_replica(&error);
-            if failure.fences() {
-                self.shared.forget(live);
+        match outcome {
+            Ok(answer) => Ok(Some(answer)),
+            // The group begins behind the log's end, or the log was cut once more.
+            Err(replica::Error::OffsetOutOfRange { .. }) => Ok(None),
+            Err(error) => {
+                let failure = live::of_replica(&error);
+                if failure.fences() {
+                    self.shared.forget(live);
+                }
+                Err(failure)
             }
-            failure
-        })
+        }
     }
 
     fn acquire(

@@ -85,6 +85,15 @@ fn topic_t() -> TopicName {
     TopicName(text("t"))
 }
 
+/// The group is to go on at this offset.
+fn alter(start: i64) -> AlterShareGroupOffsetsRequest {
+    let partition = AlterShareGroupOffsetsRequestPartition::default().with_start_offset(start);
+    let topic = AlterShareGroupOffsetsRequestTopic::default().with_topic_name(topic_t());
+    AlterShareGroupOffsetsRequest::default()
+        .with_group_id(group_id())
+        .with_topics(vec![topic.with_partitions(vec![partition])])
+}
+
 impl World {
     pub(super) async fn new(configs: &[(&str, &str)]) -> World {
         let lines = [
@@ -452,6 +461,25 @@ async fn rejected_records_become_dead_letters() {
 }
 
 #[tokio::test]
+async fn a_group_that_goes_on_behind_the_log_s_end_waits_for_the_log() {
+    let world = World::new(&[]).await;
+    let altered = world.bench.ask(&alter(6), 0).await;
+    assert_eq!((altered.error_code, altered.responses[0].partitions[0].error_code), (0, 0));
+    world.join("m").await;
+    // A new session tells each partition, this one without records and without an error.
+    let data = world.fetch_for(50, "m", 0).await.unwrap();
+    assert_eq!(data, PartitionData::default().with_records(data.records.clone()));
+    let grow = async {
+        world.rest().await;
+        assert_eq!(send(&world.bench, 12, "t", batch(&["e", "f", "g", "h"])).await.error_code, 0);
+    };
+    let (data, ()) = tokio::join!(world.fetch_for(5_000, "m", 1), grow);
+    let data = data.unwrap();
+    let acquired = &data.acquired_records[0];
+    assert_eq!((data.error_code, acquired.first_offset, acquired.last_offset), (0, 6, 7));
+}
+
+#[tokio::test]
 async fn tools_show_change_and_delete_groups() {
     let world = World::new(&[]).await;
     world.join("m").await;
@@ -460,13 +488,6 @@ async fn tools_show_change_and_delete_groups() {
     assert_eq!((&*shown[0].group_state, &*shown[0].assignor_name), ("Stable", "simple"));
     assert_eq!(&*shown[0].members[0].assignment.topic_partitions[0].topic_name.0, "t");
     assert_eq!(shown[1].error_code, ErrorCode::GroupIdNotFound.code());
-    let alter = |start| {
-        let partition = AlterShareGroupOffsetsRequestPartition::default().with_start_offset(start);
-        let topic = AlterShareGroupOffsetsRequestTopic::default().with_topic_name(topic_t());
-        AlterShareGroupOffsetsRequest::default()
-            .with_group_id(group_id())
-            .with_topics(vec![topic.with_partitions(vec![partition])])
-    };
     let topic = DeleteShareGroupOffsetsRequestTopic::default().with_topic_name(topic_t());
     let delete = DeleteShareGroupOffsetsRequest::default().with_group_id(group_id()).with_topics(vec![topic]);
     let groups = DeleteGroupsRequest::default().with_groups_names(vec![group_id()]);
