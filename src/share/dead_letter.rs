@@ -99,12 +99,14 @@ impl Service {
         let clock = &self.shared.clock;
         let mut pause = PAUSE;
         for attempt in 1..=ATTEMPTS {
-            let by = (Origin::Client, Proof::None);
+            // As a client's batch: the topic's rules hold, and what they refuse is not written (`ShareGroupDLQStateManager`
+            // sends Produce requests).
+            let records = batch.bytes().clone();
             let appended = self
                 .shared
                 .replicas
                 .by_name(topic, index)
-                .and_then(|partition| partition.append_batch(batch.clone(), Acks::All, by, None));
+                .and_then(|partition| partition.append(records, Acks::All, Origin::Client, Proof::None));
             let outcome = match appended {
                 Ok(pending) => pending.done(clock.now().plus(TIMEOUT)).await.map(drop),
                 Err(error) => Err(error),

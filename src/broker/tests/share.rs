@@ -15,7 +15,9 @@ use crate::record::records;
 use crate::record::walk;
 use crate::replica::testing::LONG;
 use crate::share;
+use bytes::Bytes;
 use kafka_protocol::messages::AlterShareGroupOffsetsRequest;
+use kafka_protocol::messages::CreateTopicsRequest;
 use kafka_protocol::messages::DeleteGroupsRequest;
 use kafka_protocol::messages::DeleteShareGroupOffsetsRequest;
 use kafka_protocol::messages::DescribeShareGroupOffsetsRequest;
@@ -30,6 +32,8 @@ use kafka_protocol::messages::TopicName;
 use kafka_protocol::messages::UpdateFeaturesRequest;
 use kafka_protocol::messages::alter_share_group_offsets_request::AlterShareGroupOffsetsRequestPartition;
 use kafka_protocol::messages::alter_share_group_offsets_request::AlterShareGroupOffsetsRequestTopic;
+use kafka_protocol::messages::create_topics_request::CreatableTopic;
+use kafka_protocol::messages::create_topics_request::CreatableTopicConfig;
 use kafka_protocol::messages::delete_share_group_offsets_request::DeleteShareGroupOffsetsRequestTopic;
 use kafka_protocol::messages::describe_share_group_offsets_request::DescribeShareGroupOffsetsRequestGroup;
 use kafka_protocol::messages::incremental_alter_configs_request::AlterConfigsResource;
@@ -245,6 +249,42 @@ impl World {
         (code(answer.error_code), code(partition))
     }
 
+    async fn create_for_letters(&self, configs: &[(&str, &str)]) {
+        let configs = configs.iter().chain([&("errors.deadletterqueue.group.enable", "true")]);
+        let config = |(name, value): &(&str, &str)| {
+            CreatableTopicConfig::default().with_name(text(name)).with_value(Some(text(value)))
+        };
+        let topic = CreatableTopic::default()
+            .with_name(TopicName(text("dlq.g")))
+            .with_num_partitions(1)
+            .with_replication_factor(1)
+            .with_configs(configs.map(config).collect());
+        let request = CreateTopicsRequest::default().with_topics(vec![topic]).with_timeout_ms(5000);
+        assert_eq!(self.bench.ask(&request, 5).await.topics[0].error_code, 0);
+    }
+
+    /// A member rejects the first and the third record, and accepts the others.
+    async fn reject_two(&self) {
+        self.join("m").await;
+        assert_eq!(self.acquired("m", 0).await, [(0, 3, 1)]);
+        let done = self.acknowledge("m", 1, 0, &[REJECT, ACCEPT, REJECT, ACCEPT]).await;
+        assert_eq!(done, (ErrorCode::None, ErrorCode::None));
+    }
+
+    /// The dead letters, so many, when all records are dealt with.
+    async fn letters(&self, count: i64) -> Bytes {
+        let broker = &self.bench.broker;
+        let topic = || broker.replicas.by_name("dlq.g", PartitionIndex(0));
+        let end = || topic().ok().map(|partition| partition.high_watermark().0);
+        let wait = async {
+            while end() != Some(count) || self.dealt().await != 4 {
+                self.rest().await;
+            }
+        };
+        broker.clock.timeout(LONG, wait).await.expect("all dead letters, and nothing left to do");
+        topic().unwrap().log().read_bytes(Offset(0), Offset(count), 1 << 20).unwrap()
+    }
+
     /// Up to where all is dealt with. The start that is kept moves on with the write after the one that makes it possible,
     /// as in Kafka.
     async fn dealt(&self) -> i64 {
@@ -434,23 +474,8 @@ async fn rejected_records_become_dead_letters() {
         ("errors.deadletterqueue.copy.record.enable", "true"),
     ];
     let world = World::new(&configs).await;
-    world.join("m").await;
-    assert_eq!(world.acquired("m", 0).await, [(0, 3, 1)]);
-    let done = world.acknowledge("m", 1, 0, &[REJECT, ACCEPT, REJECT, ACCEPT]).await;
-    assert_eq!(done, (ErrorCode::None, ErrorCode::None));
-    let broker = &world.bench.broker;
-    let letters = || {
-        let partition = broker.replicas.by_name("dlq.g", PartitionIndex(0)).ok()?;
-        Some(partition.high_watermark().0)
-    };
-    let wait = async {
-        while letters() != Some(2) || world.dealt().await != 4 {
-            world.rest().await;
-        }
-    };
-    broker.clock.timeout(LONG, wait).await.expect("two dead letters, and nothing left to do");
-    let log = broker.replicas.by_name("dlq.g", PartitionIndex(0)).unwrap();
-    let bytes = log.log().read_bytes(Offset(0), Offset(2), 1 << 20).unwrap();
+    world.reject_two().await;
+    let bytes = world.letters(2).await;
     let mut values = Vec::new();
     for (at, header) in walk(&bytes).map_while(Result::ok) {
         let batch = &bytes[at..at + header.total_size()];
@@ -458,6 +483,26 @@ async fn rejected_records_become_dead_letters() {
     }
     values.sort();
     assert_eq!(values, ["a", "c"], "the records themselves");
+}
+
+#[tokio::test]
+async fn dead_letters_are_written_as_their_topic_wants_records() {
+    let world = World::new(&[("errors.deadletterqueue.topic.name", "dlq.g")]).await;
+    let wants = [("compression.type", "gzip"), ("message.timestamp.type", "LogAppendTime")];
+    world.create_for_letters(&wants).await;
+    world.reject_two().await;
+    let bytes = world.letters(2).await;
+    let headers: Vec<_> = walk(&bytes).map_while(Result::ok).map(|(_, header)| header).collect();
+    assert!(!headers.is_empty() && headers.iter().all(|header| header.attributes == 0x9), "{headers:?}");
+}
+
+#[tokio::test]
+async fn records_whose_dead_letters_are_refused_are_given_up_without() {
+    let world = World::new(&[("errors.deadletterqueue.topic.name", "dlq.g")]).await;
+    // Letters have no key.
+    world.create_for_letters(&[("cleanup.policy", "compact")]).await;
+    world.reject_two().await;
+    world.letters(0).await;
 }
 
 #[tokio::test]
