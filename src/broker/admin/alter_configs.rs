@@ -6,6 +6,7 @@ use crate::broker::Broker;
 use crate::broker::Context;
 use crate::broker::Refused;
 use crate::broker::admin::loggers;
+use crate::broker::crowd;
 use crate::broker::wire;
 use crate::cluster::ResourceType;
 use crate::cluster::command::AlterConfigs;
@@ -22,6 +23,7 @@ use kafka_protocol::messages::IncrementalAlterConfigsRequest;
 use kafka_protocol::messages::IncrementalAlterConfigsResponse;
 use kafka_protocol::messages::alter_configs_response;
 use kafka_protocol::messages::incremental_alter_configs_response;
+use std::collections::HashMap;
 
 /// Requests of this kind carry no time-out.
 const TIMEOUT_MS: i32 = 30_000;
@@ -29,6 +31,7 @@ const TIMEOUT_MS: i32 = 30_000;
 /// Answers an AlterConfigs request.
 pub(crate) async fn replace(broker: &Broker, context: &Context, body: Bytes) -> Result<Response, Refused> {
     let request: AlterConfigsRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.resources.len())?;
     let resource = |resource: &kafka_protocol::messages::alter_configs_request::AlterConfigsResource| {
         let configs = resource.configs.iter();
         let configs = configs
@@ -61,6 +64,7 @@ pub(crate) async fn incremental(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let request: IncrementalAlterConfigsRequest = codec::decode(&context.header, body)?;
+    crowd::check_names(request.resources.len())?;
     let resource =
         |resource: &kafka_protocol::messages::incremental_alter_configs_request::AlterConfigsResource| {
             let operations = resource.configs.iter().map(|config| ConfigOperation {
@@ -91,17 +95,18 @@ pub(crate) async fn incremental(
 
 /// Log levels are changed here, everything else by the controller; the results are in the order of the request.
 async fn alter(broker: &Broker, resources: Vec<AlterResource>, validate_only: bool) -> Vec<ConfigAlteration> {
-    let order: Vec<(i8, String)> =
-        resources.iter().map(|resource| (resource.resource_type, resource.name.clone())).collect();
-    let times = |key: &(i8, String)| order.iter().filter(|other| *other == key).count();
+    // Where each resource is named first, and how often.
+    let mut named: HashMap<(i8, String), (usize, usize)> = HashMap::with_capacity(resources.len());
+    for (place, resource) in resources.iter().enumerate() {
+        named.entry((resource.resource_type, resource.name.clone())).or_insert((place, 0)).1 += 1;
+    }
+    let once = |key: &(i8, String)| named.get(key).is_some_and(|(_, times)| *times == 1);
     let mut results = Vec::with_capacity(resources.len());
     let mut others = Vec::with_capacity(resources.len());
     for resource in resources {
         let key = (resource.resource_type, resource.name.clone());
         match &resource.change {
-            ConfigChange::Each(operations)
-                if key.0 == ResourceType::BrokerLogger.code() && times(&key) == 1 =>
-            {
+            ConfigChange::Each(operations) if key.0 == ResourceType::BrokerLogger.code() && once(&key) => {
                 let result = loggers::alter(broker, &key.1, operations, validate_only);
                 results.push(ConfigAlteration { resource_type: key.0, name: key.1, result });
             }
@@ -111,8 +116,8 @@ async fn alter(broker: &Broker, resources: Vec<AlterResource>, validate_only: bo
     if !others.is_empty() {
         results.extend(by_controller(broker, others, validate_only).await);
     }
-    results.sort_by_key(|result| {
-        order.iter().position(|(kind, name)| (*kind, name) == (result.resource_type, &result.name))
+    results.sort_by_cached_key(|result| {
+        named.get(&(result.resource_type, result.name.clone())).map(|(place, _)| *place)
     });
     results
 }

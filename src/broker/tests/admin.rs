@@ -487,6 +487,34 @@ async fn bad_changes_of_settings_are_refused_and_change_nothing() {
 }
 
 #[tokio::test]
+async fn a_crowd_of_resources_is_answered_in_its_order_and_soon_and_a_larger_one_is_refused() {
+    let bench = Bench::new(&[]).await;
+    let resource = |number: usize| {
+        // Loggers are changed before everything else.
+        let kind = if number.is_multiple_of(2) { 16 } else { 8 };
+        incremental_alter_configs_request::AlterConfigsResource::default()
+            .with_resource_type(kind)
+            .with_resource_name(wire::text(&format!("a-resource-that-is-not-there-{number}")))
+    };
+    let resources: Vec<_> = (0..40_000).map(resource).collect();
+    let began = bench.broker.clock.now();
+    let request = IncrementalAlterConfigsRequest::default().with_resources(resources.clone());
+    let responses = bench.ask(&request, 1).await.responses;
+    let names = responses.iter().map(|one| one.resource_name.as_str());
+    assert!(names.eq(resources.iter().map(|one| one.resource_name.as_str())));
+    let took = bench.broker.clock.now().since(began);
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+    let is_refused = |answer| matches!(answer, Answer::Close(why) if why.contains("names are too many"));
+    let request = IncrementalAlterConfigsRequest::default().with_resources(vec![resource(0); 262_145]);
+    assert!(is_refused(bench.outcome(&request, 1).await));
+    let resource = alter_configs_request::AlterConfigsResource::default()
+        .with_resource_type(2)
+        .with_resource_name(wire::text("a-topic-that-is-not-there"));
+    let request = AlterConfigsRequest::default().with_resources(vec![resource; 262_145]);
+    assert!(is_refused(bench.outcome(&request, 2).await));
+}
+
+#[tokio::test]
 async fn a_brokers_settings_change_topics_that_set_nothing() {
     let bench = Bench::new(&[("log.retention.ms", "50")]).await;
     create(&bench, "t", 1).await;
