@@ -7,6 +7,7 @@ use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
 use crate::cluster::command::TopicCreation;
 use crate::cluster::image::is_internal;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use tracing::debug;
 
@@ -15,17 +16,17 @@ const OFFSETS_TOPIC: &str = "__consumer_offsets";
 
 /// Creates those of the topics that do not exist, and waits until they can be used. Gives back those that could not
 /// be created. Kafka answers before the topic is there and lets the client ask again; here it is there at once.
-pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) -> Vec<(String, ErrorCode)> {
+pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) -> BTreeMap<String, ErrorCode> {
     let missing: Vec<&String> = {
         let image = broker.publisher.current();
         names.iter().filter(|name| image.topic(name).is_none()).collect()
     };
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     if missing.iter().any(|name| name.as_str() == OFFSETS_TOPIC) {
         if broker.groups.ensure_topic(&broker.controller).await {
             admin::until_usable(broker, broker.publisher.current().offset).await;
         } else {
-            failed.push((OFFSETS_TOPIC.to_owned(), ErrorCode::LeaderNotAvailable));
+            failed.insert(OFFSETS_TOPIC.to_owned(), ErrorCode::LeaderNotAvailable);
         }
     }
     // Other internal topics are made by their owners, which are not built yet.

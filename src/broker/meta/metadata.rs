@@ -23,6 +23,7 @@ use kafka_protocol::messages::MetadataResponse;
 use kafka_protocol::messages::metadata_response::MetadataResponseBroker;
 use kafka_protocol::messages::metadata_response::MetadataResponsePartition;
 use kafka_protocol::messages::metadata_response::MetadataResponseTopic;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -49,7 +50,7 @@ pub(crate) async fn handle(
         Ok(wanted) => wanted,
         Err(refused) => return Ok(codec::encode(&context.header, &refusal(&request, version, &refused))?),
     };
-    let mut failed = Vec::new();
+    let mut failed = BTreeMap::new();
     if let Wanted::Names(names) = &wanted
         && broker.config.topics.auto_create
         && (version < 4 || request.allow_auto_topic_creation)
@@ -171,7 +172,7 @@ impl Scope<'_> {
     }
 
     /// The topics, with those that could not be created.
-    fn topics(&self, wanted: &Wanted, failed: &[(String, ErrorCode)]) -> Vec<MetadataResponseTopic> {
+    fn topics(&self, wanted: &Wanted, failed: &BTreeMap<String, ErrorCode>) -> Vec<MetadataResponseTopic> {
         match wanted {
             Wanted::All => self.image.topics().map(|topic| self.topic(topic)).collect(),
             Wanted::Ids(ids) => {
@@ -184,12 +185,12 @@ impl Scope<'_> {
         }
     }
 
-    fn named(&self, name: &str, failed: &[(String, ErrorCode)]) -> MetadataResponseTopic {
+    fn named(&self, name: &str, failed: &BTreeMap<String, ErrorCode>) -> MetadataResponseTopic {
         if let Some(topic) = self.image.topic(name) {
             return self.topic(topic);
         }
-        let code = match failed.iter().find(|(failed, _)| failed == name) {
-            Some((_, code)) => *code,
+        let code = match failed.get(name) {
+            Some(code) => *code,
             None if topic_names::check(name).is_err() => ErrorCode::InvalidTopicException,
             None => ErrorCode::UnknownTopicOrPartition,
         };

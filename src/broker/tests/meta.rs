@@ -72,6 +72,20 @@ async fn a_topic_asked_for_by_name_is_created_and_there_at_once() {
 }
 
 #[tokio::test]
+async fn a_crowd_of_names_that_cannot_be_topics_is_answered_soon() {
+    let bench = Bench::new(&[]).await;
+    let bad: Vec<String> =
+        (0..100_000).map(|number| format!("no/name/of/a/topic/nor/of/anything/else/{number}")).collect();
+    let bad: Vec<&str> = bad.iter().map(String::as_str).collect();
+    let began = bench.broker.clock.now();
+    let response = bench.ask(&named(&bad), 12).await;
+    assert_eq!(response.topics.len(), bad.len());
+    assert!(response.topics.iter().all(|topic| topic.error_code != 0));
+    let took = bench.broker.clock.now().since(began);
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
+#[tokio::test]
 async fn the_offsets_topic_is_created_as_its_settings_say() {
     let bench = Bench::new(&[("offsets.topic.num.partitions", "4")]).await;
     let response = bench.ask(&named(&["__consumer_offsets"]), 12).await;
