@@ -117,9 +117,9 @@ pub(super) struct TokenBucket {
 }
 
 impl TokenBucket {
-    /// A bucket as a new client finds it: empty, and open to one request of any size.
+    /// A bucket as a new client finds it: full. The first refill says how much that is.
     pub(super) fn new(now: Instant) -> TokenBucket {
-        TokenBucket { tokens: Allowance::new(0.0), refilled: now }
+        TokenBucket { tokens: Allowance::new(f64::INFINITY), refilled: now }
     }
 
     /// The tokens, with what came back since.
@@ -188,9 +188,11 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_lets_one_through_and_then_waits_until_the_tokens_are_back() {
+    fn a_bucket_begins_full_lets_one_go_beyond_and_then_waits_until_the_tokens_are_back() {
         let mut bucket = TokenBucket::new(at(0));
-        assert!(bucket.refill(WINDOWS, 2.0, at(0)).take(30, true));
+        assert_eq!(bucket.refill(WINDOWS, 2.0, at(0)).tokens(), 22.0);
+        assert!(bucket.refill(WINDOWS, 2.0, at(0)).take(20, true));
+        assert!(bucket.refill(WINDOWS, 2.0, at(0)).take(32, true));
         assert!(!bucket.refill(WINDOWS, 2.0, at(1000)).take(1, true));
         assert_eq!(bucket.pause(WINDOWS, 2.0, at(1000)), Duration::from_secs(14));
         assert!(bucket.refill(WINDOWS, 2.0, at(1000)).take(1, false), "a permissive one never refuses");
