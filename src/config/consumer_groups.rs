@@ -1,6 +1,8 @@
 //! The settings of consumer groups (KIP-848), checked against each other as `GroupCoordinatorConfig` of Kafka does.
 
 use crate::config::define::Invalid;
+use crate::config::group_ranges::check_heartbeat;
+use crate::config::group_ranges::ranged;
 use crate::config::values::Values;
 use std::ops::RangeInclusive;
 
@@ -50,16 +52,12 @@ pub(super) fn settings(values: &Values) -> Result<ConsumerGroupSettings, Invalid
             "Disabling the 'classic' protocol is not supported.",
         ));
     }
-    let (session_timeout_ms, session_timeouts_ms) = ranged(values, "session.timeout.ms")?;
-    let (heartbeat_interval_ms, heartbeat_intervals_ms) = ranged(values, "heartbeat.interval.ms")?;
-    let (assignment_interval_ms, assignment_intervals_ms) = ranged(values, "assignment.interval.ms")?;
-    if heartbeat_interval_ms >= session_timeout_ms {
-        return Err(Invalid::sentence(
-            "group.consumer.heartbeat.interval.ms",
-            &heartbeat_interval_ms.to_string(),
-            "group.consumer.heartbeat.interval.ms must be less than group.consumer.session.timeout.ms",
-        ));
-    }
+    let (session_timeout_ms, session_timeouts_ms) = ranged(values, "consumer", "session.timeout.ms")?;
+    let (heartbeat_interval_ms, heartbeat_intervals_ms) =
+        ranged(values, "consumer", "heartbeat.interval.ms")?;
+    let (assignment_interval_ms, assignment_intervals_ms) =
+        ranged(values, "consumer", "assignment.interval.ms")?;
+    check_heartbeat("consumer", heartbeat_interval_ms, session_timeout_ms)?;
     Ok(ConsumerGroupSettings {
         enabled: protocols.iter().any(|name| name.eq_ignore_ascii_case("consumer")),
         session_timeout_ms,
@@ -74,28 +72,6 @@ pub(super) fn settings(values: &Values) -> Result<ConsumerGroupSettings, Invalid
         upgrades: matches!(policy.as_str(), "UPGRADE" | "BIDIRECTIONAL"),
         downgrades: matches!(policy.as_str(), "DOWNGRADE" | "BIDIRECTIONAL"),
     })
-}
-
-/// A setting with its smallest and largest value, which are settings, too.
-fn ranged(values: &Values, rest: &str) -> Result<(i32, RangeInclusive<i32>), Invalid> {
-    let name = |which: &str| format!("group.consumer.{which}{rest}");
-    let (min, max) = (values.int(&name("min.")), values.int(&name("max.")));
-    let value = values.int(&name(""));
-    let refuse =
-        |key: String, value: i32, message: String| Err(Invalid::sentence(&key, &value.to_string(), message));
-    if max < min {
-        let message = format!("{} must be greater than or equal to {}", name("max."), name("min."));
-        return refuse(name("max."), max, message);
-    }
-    if value < min {
-        let message = format!("{} must be greater than or equal to {}", name(""), name("min."));
-        return refuse(name(""), value, message);
-    }
-    if value > max {
-        let message = format!("{} must be less than or equal to {}", name(""), name("max."));
-        return refuse(name(""), value, message);
-    }
-    Ok((value, min..=max))
 }
 
 #[cfg(test)]

@@ -10,11 +10,13 @@ mod define;
 pub mod differences;
 #[cfg(test)]
 mod docs;
+mod group_ranges;
 mod keys;
 mod listener;
 mod load;
 mod offset_reset;
 mod server;
+mod share_groups;
 mod streams_groups;
 mod topic;
 mod values;

@@ -9,6 +9,7 @@ use crate::config::keys::broker_keys;
 use crate::config::listener;
 use crate::config::listener::HostPort;
 use crate::config::listener::ListenerConfig;
+use crate::config::share_groups;
 use crate::config::streams_groups;
 use crate::config::streams_groups::StreamsGroupSettings;
 use crate::config::topic;
@@ -524,6 +525,7 @@ fn topic_settings(values: &Values) -> TopicSettings {
 }
 
 fn group_settings(values: &Values) -> Result<GroupSettings, Invalid> {
+    share_groups::check(values)?;
     let groups = GroupSettings {
         min_session_timeout_ms: values.int("group.min.session.timeout.ms"),
         max_session_timeout_ms: values.int("group.max.session.timeout.ms"),

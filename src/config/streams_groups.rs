@@ -1,6 +1,9 @@
 //! The settings of streams groups (KIP-1071), checked against each other as `GroupCoordinatorConfig` of Kafka does.
 
 use crate::config::define::Invalid;
+use crate::config::group_ranges::check_heartbeat;
+use crate::config::group_ranges::ranged;
+use crate::config::group_ranges::refuse;
 use crate::config::values::Values;
 use std::ops::RangeInclusive;
 
@@ -43,16 +46,11 @@ pub struct StreamsGroupSettings {
 
 pub(super) fn settings(values: &Values) -> Result<StreamsGroupSettings, Invalid> {
     let protocols = values.list("group.coordinator.rebalance.protocols");
-    let (session_timeout_ms, session_timeouts_ms) = ranged(values, "session.timeout.ms")?;
-    let (heartbeat_interval_ms, heartbeat_intervals_ms) = ranged(values, "heartbeat.interval.ms")?;
-    let (assignment_interval_ms, assignment_intervals_ms) = ranged(values, "assignment.interval.ms")?;
-    if heartbeat_interval_ms >= session_timeout_ms {
-        return Err(Invalid::sentence(
-            "group.streams.heartbeat.interval.ms",
-            &heartbeat_interval_ms.to_string(),
-            "group.streams.heartbeat.interval.ms must be less than group.streams.session.timeout.ms",
-        ));
-    }
+    let (session_timeout_ms, session_timeouts_ms) = ranged(values, "streams", "session.timeout.ms")?;
+    let (heartbeat_interval_ms, heartbeat_intervals_ms) = ranged(values, "streams", "heartbeat.interval.ms")?;
+    let (assignment_interval_ms, assignment_intervals_ms) =
+        ranged(values, "streams", "assignment.interval.ms")?;
+    check_heartbeat("streams", heartbeat_interval_ms, session_timeout_ms)?;
     let standby_replicas = at_most(values, "num.standby.replicas", "max.standby.replicas")?;
     at_most(values, "num.warmup.replicas", "max.warmup.replicas")?;
     let task_offset_interval_ms = values.int("group.streams.task.offset.interval.ms");
@@ -89,10 +87,6 @@ fn list(values: &Values, name: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn refuse<T>(key: &str, value: i32, message: String) -> Result<T, Invalid> {
-    Err(Invalid::sentence(key, &value.to_string(), message))
-}
-
 fn at_most(values: &Values, rest: &str, max: &str) -> Result<i32, Invalid> {
     let (name, max) = (format!("group.streams.{rest}"), format!("group.streams.{max}"));
     let value = values.int(&name);
@@ -100,26 +94,6 @@ fn at_most(values: &Values, rest: &str, max: &str) -> Result<i32, Invalid> {
         return refuse(&name, value, format!("{name} must be less than or equal to {max}"));
     }
     Ok(value)
-}
-
-/// A setting with its smallest and largest value, which are settings, too.
-fn ranged(values: &Values, rest: &str) -> Result<(i32, RangeInclusive<i32>), Invalid> {
-    let name = |which: &str| format!("group.streams.{which}{rest}");
-    let (min, max) = (values.int(&name("min.")), values.int(&name("max.")));
-    let value = values.int(&name(""));
-    if max < min {
-        let message = format!("{} must be greater than or equal to {}", name("max."), name("min."));
-        return refuse(&name("max."), max, message);
-    }
-    if value < min {
-        let message = format!("{} must be greater than or equal to {}", name(""), name("min."));
-        return refuse(&name(""), value, message);
-    }
-    if value > max {
-        let message = format!("{} must be less than or equal to {}", name(""), name("max."));
-        return refuse(&name(""), value, message);
-    }
-    Ok((value, min..=max))
 }
 
 #[cfg(test)]
