@@ -83,7 +83,7 @@ pub const DIFFERENCES: &[Difference] = &[
     of(
         "log.cleaner.threads",
         Aspect::Refusal,
-        "0 is taken and stops compaction; Apache Kafka divides by zero.",
+        "0 is refused in a sentence; Apache Kafka says that it divides by zero.",
     ),
     of("log.flush.interval.ms", Aspect::Refusal, "A time below 0 is refused."),
     of(

@@ -66,6 +66,8 @@ fn check_number(setting: &str, old: i64, new: i64) -> Result<(), Refusal> {
         let refuse =
             |how: &str| Err(wrapped(&format!("Log cleaner threads cannot be {how} the current value {old}")));
         return match new {
+            // None would be left, and none could be added.
+            ..1 => Err(wrapped("Log cleaner threads should be at least 1")),
             new if new < old / 2 => refuse("reduced to less than half"),
             new if new > old.saturating_mul(2) => refuse("increased to more than double"),
             _ => Ok(()),
@@ -111,6 +113,7 @@ mod tests {
             check(&config, &after, &wanted).err().and_then(|refusal| refusal.message).unwrap_or_default()
         };
         assert_eq!(check("log.cleaner.threads", "2"), "");
+        assert!(check("log.cleaner.threads", "0").contains("Log cleaner threads should be at least 1"));
         assert!(check("log.cleaner.threads", "3").contains("to more than double the current value 1"));
         assert_eq!(check("num.io.threads", "4"), "");
         assert!(check("num.io.threads", "3").contains("num.io.threads=3, value should be at least half"));
