@@ -106,6 +106,11 @@ impl<'a> Mutation<'a> {
         Mutation { broker, context, strict, limited: broker.quotas.has(Kind::ControllerMutation) }
     }
 
+    /// Begins one that another request brings about: refused without tokens, and nobody is told to pause.
+    pub(super) fn on_the_way(broker: &'a Broker, context: &'a Context) -> Mutation<'a> {
+        Mutation::begin(broker, context, 0)
+    }
+
     /// The controller, with the client's tokens at hand.
     pub(super) fn controller(&self) -> ControllerClient {
         let allowance = self.broker.quotas.allowance(self.context.who());

@@ -2,7 +2,9 @@
 
 use crate::base::ErrorCode;
 use crate::broker::Broker;
+use crate::broker::Context;
 use crate::broker::admin;
+use crate::broker::throttling::Mutation;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
 use crate::cluster::command::TopicCreation;
@@ -15,8 +17,13 @@ use tracing::debug;
 const OFFSETS_TOPIC: &str = "__consumer_offsets";
 
 /// Creates those of the topics that do not exist, and waits until they can be used. Gives back those that could not
-/// be created. Kafka answers before the topic is there and lets the client ask again; here it is there at once.
-pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) -> BTreeMap<String, ErrorCode> {
+/// be created. Kafka answers before the topic is there and lets the client ask again; here it is there at once. The
+/// client pays as for topics that it creates by their own request; coordinators' topics are free.
+pub(crate) async fn create_missing(
+    broker: &Broker,
+    context: &Context,
+    names: &BTreeSet<String>,
+) -> BTreeMap<String, ErrorCode> {
     let missing: Vec<&String> = {
         let image = broker.publisher.current();
         names.iter().filter(|name| image.topic(name).is_none()).collect()
@@ -33,15 +40,15 @@ pub(crate) async fn create_missing(broker: &Broker, names: &BTreeSet<String>) ->
     let ordinary = missing.into_iter().filter(|name| !is_internal(name));
     let topics: Vec<NewTopic> = ordinary.map(|name| new_topic(name)).collect();
     if !topics.is_empty() {
-        failed.extend(create(broker, topics).await);
+        failed.extend(create(broker, context, topics).await);
     }
     failed
 }
 
-async fn create(broker: &Broker, topics: Vec<NewTopic>) -> Vec<(String, ErrorCode)> {
+async fn create(broker: &Broker, context: &Context, topics: Vec<NewTopic>) -> Vec<(String, ErrorCode)> {
     let asked: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
     let command = CreateTopics { topics, validate_only: false };
-    match broker.controller.create_topics(command).await {
+    match Mutation::on_the_way(broker, context).controller().create_topics(command).await {
         Ok(applied) => {
             admin::until_usable(broker, applied.offset).await;
             applied.value.into_iter().filter_map(failure).collect()
@@ -60,7 +67,10 @@ fn failure(creation: TopicCreation) -> Option<(String, ErrorCode)> {
         Err(refusal) if refusal.code == ErrorCode::TopicAlreadyExists => None,
         Err(refusal) => {
             debug!(topic = creation.name, "topic was not created on demand: {refusal}");
-            Some((creation.name, refusal.code))
+            // The client asks again, as it does of a topic that is not there yet.
+            let is_early = refusal.code == ErrorCode::ThrottlingQuotaExceeded;
+            let code = if is_early { ErrorCode::UnknownTopicOrPartition } else { refusal.code };
+            Some((creation.name, code))
         }
     }
 }

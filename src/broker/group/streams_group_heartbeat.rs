@@ -10,6 +10,7 @@ use crate::broker::context::Context;
 use crate::broker::errors::Refused;
 use crate::broker::group::streams_group_describe::ids;
 use crate::broker::group::wire;
+use crate::broker::throttling::Mutation;
 use crate::cluster::command::CreateTopics;
 use crate::cluster::command::NewTopic;
 use crate::groups::streams::command::Alive;
@@ -60,18 +61,19 @@ async fn heartbeat(broker: &Broker, context: &Context, request: message::Request
     let mut alive = broker.groups.streams_heartbeat(&group, command).await?;
     if !alive.missing_topics.is_empty() {
         let missing = std::mem::take(&mut alive.missing_topics);
-        let failed = create(broker, missing).await;
+        let failed = create(broker, context, missing).await;
         tell(&mut alive, &failed);
     }
     Ok(alive)
 }
 
-/// Makes the internal topics, and gives back those that could not be made, with the reasons. The next heartbeat finds
-/// what was made.
-async fn create(broker: &Broker, missing: Vec<InternalTopic>) -> Vec<(String, String)> {
+/// Makes the internal topics, which the client pays for, and gives back those that could not be made, with the reasons.
+/// The next heartbeat finds what was made.
+async fn create(broker: &Broker, context: &Context, missing: Vec<InternalTopic>) -> Vec<(String, String)> {
     let topics: Vec<NewTopic> = missing.into_iter().map(new_topic).collect();
     let names: Vec<String> = topics.iter().map(|topic| topic.name.clone()).collect();
-    match broker.controller.create_topics(CreateTopics { topics, validate_only: false }).await {
+    let controller = Mutation::on_the_way(broker, context).controller();
+    match controller.create_topics(CreateTopics { topics, validate_only: false }).await {
         Ok(applied) => {
             info!(topics = ?names, "internal topics of a streams group are made");
             admin::until_usable(broker, applied.offset).await;
@@ -162,5 +164,45 @@ fn endpoint(one: EndpointPartitions) -> message::EndpointPartitions {
         endpoint: message::Endpoint { host: wire(&one.endpoint.host), port: one.endpoint.port },
         active: topics(one.active),
         standby: topics(one.standby),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::broker::tests::Bench;
+    use crate::protocol::RequestHeader;
+    use crate::protocol::versions;
+    use kafka_protocol::messages::AlterClientQuotasRequest;
+    use kafka_protocol::messages::alter_client_quotas_request::EntityData;
+    use kafka_protocol::messages::alter_client_quotas_request::EntryData;
+    use kafka_protocol::messages::alter_client_quotas_request::OpData;
+
+    #[tokio::test]
+    async fn internal_topics_are_paid_for() {
+        let bench = Bench::new(&[]).await;
+        let rate =
+            OpData::default().with_key(StrBytes::from_static_str("controller_mutation_rate")).with_value(0.1);
+        let user = EntityData::default().with_entity_type(StrBytes::from_static_str("user"));
+        let entry = EntryData::default().with_entity(vec![user.with_entity_name(None)]).with_ops(vec![rate]);
+        let request = AlterClientQuotasRequest::default().with_entries(vec![entry]);
+        assert_eq!(bench.ask(&request, 1).await.entries[0].error_code, 0);
+        let header = RequestHeader {
+            api_key: versions::STREAMS_GROUP_HEARTBEAT,
+            api_version: 0,
+            correlation_id: 7,
+            client_id: None,
+        };
+        let context = Context { header, connection: Arc::clone(&bench.connection), followed: false };
+        let topic = |name: &str| InternalTopic {
+            name: Arc::from(name),
+            partitions: 3,
+            replication_factor: 0,
+            configs: Vec::new(),
+        };
+        let failed = create(&bench.broker, &context, vec![topic("a"), topic("b")]).await;
+        assert_eq!(failed.len(), 1);
+        assert!(failed[0].0 == "b" && failed[0].1.contains("throttling quota"), "{failed:?}");
+        assert!(bench.broker.publisher.current().topic("a").is_some());
     }
 }

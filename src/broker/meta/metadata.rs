@@ -55,7 +55,7 @@ pub(crate) async fn handle(
         && broker.config.topics.auto_create
         && (version < 4 || request.allow_auto_topic_creation)
     {
-        failed = topic_creation::create_missing(broker, names).await;
+        failed = topic_creation::create_missing(broker, context, names).await;
     }
     let image = broker.publisher.current();
     let scope = Scope {

@@ -11,6 +11,7 @@ use kafka_protocol::messages::TopicName;
 use kafka_protocol::messages::alter_client_quotas_request;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::describe_client_quotas_request::ComponentData;
+use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::protocol::StrBytes;
 
 fn text(text: &str) -> StrBytes {
@@ -101,6 +102,23 @@ async fn a_client_that_made_too_many_partitions_is_refused_and_told_to_pause() {
     assert!(old.throttle_time_ms > refused.throttle_time_ms);
     assert_eq!(set(&bench, user, "controller_mutation_rate", None).await, 0);
     assert_eq!(bench.ask(&topics(&["d"]), 7).await.topics[0].error_code, 0);
+}
+
+#[tokio::test]
+async fn topics_made_on_the_way_are_paid_for_too() {
+    let bench = Bench::new(&[("num.partitions", "3")]).await;
+    assert_eq!(set(&bench, &[("user", None)], "controller_mutation_rate", Some(0.1)).await, 0);
+    let named = |name: &str| MetadataRequestTopic::default().with_name(Some(TopicName(text(name))));
+    let request = MetadataRequest::default().with_topics(Some(vec![named("a"), named("b")]));
+    let found = bench.ask(&request, 12).await;
+    let codes: Vec<i16> = found.topics.iter().map(|topic| topic.error_code).collect();
+    assert_eq!(codes, [0, ErrorCode::UnknownTopicOrPartition.code()]);
+    assert_eq!(found.throttle_time_ms, 0, "Kafka makes nobody pause for that");
+    assert!(bench.broker.publisher.current().topic("b").is_none());
+    let refused = bench.ask(&topics(&["c"]), 7).await;
+    assert_eq!(refused.topics[0].error_code, ErrorCode::ThrottlingQuotaExceeded.code());
+    assert_eq!(set(&bench, &[("user", None)], "controller_mutation_rate", None).await, 0);
+    assert!(bench.ask(&request, 12).await.topics.iter().all(|topic| topic.error_code == 0));
 }
 
 #[tokio::test]
