@@ -76,14 +76,7 @@ pub(super) fn settings(values: &Values) -> Result<ConsumerGroupSettings, Invalid
 
 #[cfg(test)]
 mod tests {
-    use crate::config::ServerConfig;
-    use std::collections::BTreeMap;
-
-    fn check(lines: &[(&str, &str)]) -> Result<ServerConfig, String> {
-        let set: BTreeMap<String, String> =
-            lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        ServerConfig::new(&set, "machine").map_err(|refused| refused.to_string())
-    }
+    use crate::config::group_ranges::with_lines as check;
 
     #[test]
     fn what_does_not_fit_together_is_refused() {

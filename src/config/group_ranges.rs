@@ -7,21 +7,29 @@ use std::ops::RangeInclusive;
 /// A setting of a kind of groups, for instance `consumer`, with its smallest and largest value, which are settings, too.
 pub(super) fn ranged(values: &Values, kind: &str, rest: &str) -> Result<(i32, RangeInclusive<i32>), Invalid> {
     let name = |which: &str| format!("group.{kind}.{which}{rest}");
-    let (min, max) = (values.int(&name("min.")), values.int(&name("max.")));
-    let value = values.int(&name(""));
-    if max < min {
-        let message = format!("{} must be greater than or equal to {}", name("max."), name("min."));
-        return refuse(&name("max."), max, message);
+    let (min, max) = (name("min."), name("max."));
+    let highest = at_least(values, &max, &min)?;
+    at_least(values, &name(""), &min)?;
+    let value = at_most(values, &name(""), &max)?;
+    Ok((value, values.int(&min)..=highest))
+}
+
+/// The value of a setting that must not be below another one's.
+pub(super) fn at_least(values: &Values, name: &str, other: &str) -> Result<i32, Invalid> {
+    let value = values.int(name);
+    if value < values.int(other) {
+        return refuse(name, value, format!("{name} must be greater than or equal to {other}"));
     }
-    if value < min {
-        let message = format!("{} must be greater than or equal to {}", name(""), name("min."));
-        return refuse(&name(""), value, message);
+    Ok(value)
+}
+
+/// The value of a setting that must not be above another one's.
+pub(super) fn at_most(values: &Values, name: &str, other: &str) -> Result<i32, Invalid> {
+    let value = values.int(name);
+    if value > values.int(other) {
+        return refuse(name, value, format!("{name} must be less than or equal to {other}"));
     }
-    if value > max {
-        let message = format!("{} must be less than or equal to {}", name(""), name("max."));
-        return refuse(&name(""), value, message);
-    }
-    Ok((value, min..=max))
+    Ok(value)
 }
 
 /// Heartbeats come more often than sessions end.
@@ -35,6 +43,13 @@ pub(super) fn check_heartbeat(kind: &str, heartbeat_ms: i32, session_ms: i32) ->
 }
 
 /// A refusal of a number.
-pub(super) fn refuse<T>(key: &str, value: i32, message: String) -> Result<T, Invalid> {
+fn refuse<T>(key: &str, value: i32, message: String) -> Result<T, Invalid> {
     Err(Invalid::sentence(key, &value.to_string(), message))
+}
+
+/// The settings with these lines, or why they are refused.
+#[cfg(test)]
+pub(super) fn with_lines(lines: &[(&str, &str)]) -> Result<crate::config::ServerConfig, String> {
+    let set = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    crate::config::ServerConfig::new(&set, "machine").map_err(|refused| refused.to_string())
 }

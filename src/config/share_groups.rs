@@ -2,9 +2,9 @@
 //! Kafka check it.
 
 use crate::config::define::Invalid;
+use crate::config::group_ranges::at_least;
 use crate::config::group_ranges::check_heartbeat;
 use crate::config::group_ranges::ranged;
-use crate::config::group_ranges::refuse;
 use crate::config::values::Values;
 
 /// Refuses what does not fit together.
@@ -18,27 +18,14 @@ pub(super) fn check(values: &Values) -> Result<(), Invalid> {
         at_least(values, &name("max."), &name(""))?;
         at_least(values, &name(""), &name("min."))?;
     }
-    at_least(values, "group.share.max.share.sessions", "group.share.max.size")
-}
-
-fn at_least(values: &Values, name: &str, other: &str) -> Result<(), Invalid> {
-    let value = values.int(name);
-    if value < values.int(other) {
-        return refuse(name, value, format!("{name} must be greater than or equal to {other}"));
-    }
+    at_least(values, "group.share.max.share.sessions", "group.share.max.size")?;
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::config::ServerConfig;
+    use crate::config::group_ranges::with_lines as check;
     use std::collections::BTreeMap;
-
-    fn check(lines: &[(&str, &str)]) -> Result<ServerConfig, String> {
-        let set: BTreeMap<String, String> =
-            lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        ServerConfig::new(&set, "machine").map_err(|refused| refused.to_string())
-    }
 
     #[test]
     fn what_does_not_fit_together_is_refused() {

@@ -1,9 +1,10 @@
 //! The settings of streams groups (KIP-1071), checked against each other as `GroupCoordinatorConfig` of Kafka does.
 
 use crate::config::define::Invalid;
+use crate::config::group_ranges::at_least;
+use crate::config::group_ranges::at_most;
 use crate::config::group_ranges::check_heartbeat;
 use crate::config::group_ranges::ranged;
-use crate::config::group_ranges::refuse;
 use crate::config::values::Values;
 use std::ops::RangeInclusive;
 
@@ -51,17 +52,12 @@ pub(super) fn settings(values: &Values) -> Result<StreamsGroupSettings, Invalid>
     let (assignment_interval_ms, assignment_intervals_ms) =
         ranged(values, "streams", "assignment.interval.ms")?;
     check_heartbeat("streams", heartbeat_interval_ms, session_timeout_ms)?;
-    let standby_replicas = at_most(values, "num.standby.replicas", "max.standby.replicas")?;
-    at_most(values, "num.warmup.replicas", "max.warmup.replicas")?;
-    let task_offset_interval_ms = values.int("group.streams.task.offset.interval.ms");
-    let task_offset_interval_min_ms = values.int("group.streams.min.task.offset.interval.ms");
-    if task_offset_interval_ms < task_offset_interval_min_ms {
-        return Err(Invalid::sentence(
-            "group.streams.task.offset.interval.ms",
-            &task_offset_interval_ms.to_string(),
-            "group.streams.task.offset.interval.ms must be greater than or equal to group.streams.min.task.offset.interval.ms",
-        ));
-    }
+    let standby_replicas =
+        at_most(values, "group.streams.num.standby.replicas", "group.streams.max.standby.replicas")?;
+    at_most(values, "group.streams.num.warmup.replicas", "group.streams.max.warmup.replicas")?;
+    let task_offset_interval_min = "group.streams.min.task.offset.interval.ms";
+    let task_offset_interval_ms =
+        at_least(values, "group.streams.task.offset.interval.ms", task_offset_interval_min)?;
     Ok(StreamsGroupSettings {
         enabled: protocols.iter().any(|name| name.eq_ignore_ascii_case("streams")),
         session_timeout_ms,
@@ -77,7 +73,7 @@ pub(super) fn settings(values: &Values) -> Result<StreamsGroupSettings, Invalid>
         initial_rebalance_delay_ms: values.int("group.streams.initial.rebalance.delay.ms"),
         rack_aware_tags: list(values, "group.streams.rack.aware.assignment.tags"),
         task_offset_interval_ms,
-        task_offset_interval_min_ms,
+        task_offset_interval_min_ms: values.int(task_offset_interval_min),
         acceptable_recovery_lag: values.long("group.streams.acceptable.recovery.lag"),
     })
 }
@@ -87,25 +83,9 @@ fn list(values: &Values, name: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-fn at_most(values: &Values, rest: &str, max: &str) -> Result<i32, Invalid> {
-    let (name, max) = (format!("group.streams.{rest}"), format!("group.streams.{max}"));
-    let value = values.int(&name);
-    if value > values.int(&max) {
-        return refuse(&name, value, format!("{name} must be less than or equal to {max}"));
-    }
-    Ok(value)
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::config::ServerConfig;
-    use std::collections::BTreeMap;
-
-    fn check(lines: &[(&str, &str)]) -> Result<ServerConfig, String> {
-        let set: BTreeMap<String, String> =
-            lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        ServerConfig::new(&set, "machine").map_err(|refused| refused.to_string())
-    }
+    use crate::config::group_ranges::with_lines as check;
 
     #[test]
     fn what_does_not_fit_together_is_refused() {
