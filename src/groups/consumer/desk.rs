@@ -16,7 +16,6 @@ use crate::groups::consumer::heartbeat;
 use crate::groups::consumer::leave::Rest;
 use crate::groups::consumer::member::LEFT_STATIC;
 use crate::groups::consumer::member::Member;
-use crate::groups::consumer::member::MemberState;
 use crate::groups::consumer::migrate;
 use crate::groups::consumer::show;
 use crate::groups::consumer::turn::Turn;
@@ -149,10 +148,7 @@ impl Groups {
             }
             Timer::Rebalance(group, member) => {
                 let why = "it has not given up partitions in time";
-                // One that left for a while has given up everything.
-                self.expire_member(now, (group, member), why, |member| {
-                    member.state == MemberState::UnrevokedPartitions && member.epoch != LEFT_STATIC
-                })
+                self.expire_member(now, (group, member), why, Member::has_to_revoke)
             }
             Timer::ConsumerJoin(group, member) => {
                 self.expire_member(now, (group, member), "it has not joined again in time", always)
@@ -174,7 +170,7 @@ impl Groups {
         let mut turn = Turn::new(self.world(now), Arc::clone(group));
         for member in group.members() {
             turn.renew_session(&member.id);
-            if member.state == MemberState::UnrevokedPartitions {
+            if member.has_to_revoke() {
                 let timer = Timer::Rebalance(group.id.clone(), member.id.clone());
                 turn.set_timer(timer, member.rebalance_timeout_ms);
             }

@@ -71,6 +71,11 @@ pub(crate) struct Member {
 const MEMBER_BYTES: usize = 768;
 
 impl Member {
+    /// Whether it has to give up partitions in time. One that left for a while has given up everything.
+    pub(crate) fn has_to_revoke(&self) -> bool {
+        self.state == MemberState::UnrevokedPartitions && self.epoch != LEFT_STATIC
+    }
+
     /// A member of which nothing is known yet.
     pub(crate) fn new(id: Arc<str>) -> Member {
         Member {

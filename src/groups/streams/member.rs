@@ -102,6 +102,11 @@ pub(crate) struct Member {
 pub(crate) const MEMBER_BYTES: usize = 768;
 
 impl Member {
+    /// Whether it has to give up tasks in time. One that left for a while has given up everything.
+    pub(crate) fn has_to_revoke(&self) -> bool {
+        self.current.state == MemberState::UnrevokedTasks && self.current.epoch != LEFT_FOR_A_WHILE
+    }
+
     /// A member that has only an id.
     pub(crate) fn new(id: Arc<str>) -> Member {
         let profile = Profile {

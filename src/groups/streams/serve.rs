@@ -20,9 +20,6 @@ use crate::groups::streams::heartbeat::Before;
 use crate::groups::streams::heartbeat::Deadline;
 use crate::groups::streams::heartbeat::Decision;
 use crate::groups::streams::leave;
-use crate::groups::streams::member::LEFT_FOR_A_WHILE;
-use crate::groups::streams::member::Member;
-use crate::groups::streams::member::MemberState;
 use crate::groups::streams::settings::Settings;
 use crate::groups::streams::show;
 use std::sync::Arc;
@@ -107,11 +104,7 @@ impl Groups {
             Deadline::Session(member) => (group.member(member), true),
             Deadline::Rebalance(member) => {
                 let member = group.member(member);
-                // One that left for a while has given up everything.
-                let holds_on = |one: &Arc<Member>| {
-                    one.current.state == MemberState::UnrevokedTasks && one.current.epoch != LEFT_FOR_A_WHILE
-                };
-                (member, member.is_some_and(holds_on))
+                (member, member.is_some_and(|member| member.has_to_revoke()))
             }
         };
         let Some(member) = member.filter(|_| is_late) else { return outcome };
@@ -130,7 +123,7 @@ impl Groups {
         let session = millis(Settings::of(broker, node_id, self.image(), &group.id).session_timeout_ms);
         for member in group.members() {
             let mut deadlines = vec![(Deadline::Session(member.id.clone()), Some(session))];
-            if member.current.state == MemberState::UnrevokedTasks {
+            if member.has_to_revoke() {
                 let timeout = millis(member.profile.rebalance_timeout_ms);
                 deadlines.push((Deadline::Rebalance(member.id.clone()), Some(timeout)));
             }

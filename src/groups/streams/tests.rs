@@ -430,8 +430,7 @@ impl World {
             }
             Timer::Session(id) | Timer::Rebalance(id) => {
                 let Some(member) = group.member(id) else { return };
-                let holds_on = member.current.state == member::MemberState::UnrevokedTasks;
-                if matches!(timer, Timer::Session(_)) || holds_on {
+                if matches!(timer, Timer::Session(_)) || member.has_to_revoke() {
                     let (records, _) = leave::fence(group, member);
                     self.write(records);
                 }
@@ -455,7 +454,7 @@ impl World {
             self.group.iter().flat_map(|group| group.members().cloned().collect::<Vec<_>>()).collect();
         for member in members {
             self.deadlines.insert(Timer::Session(member.id.clone()), self.now_ms + i64::from(SESSION_MS));
-            if member.current.state == member::MemberState::UnrevokedTasks {
+            if member.has_to_revoke() {
                 self.deadlines.insert(Timer::Rebalance(member.id.clone()), self.now_ms + 20_000);
             }
         }
@@ -792,6 +791,32 @@ fn a_static_member_comes_back_to_its_tasks() {
     assert_eq!(world.ask(3, 0).unwrap_err().error, ErrorCode::UnreleasedInstanceId);
     world.stop(3);
     world.settles();
+}
+
+#[test]
+fn a_static_member_that_leaves_for_a_while_owes_no_tasks() {
+    let mut world = World::new();
+    world.start(0, true);
+    world.settles();
+    world.start(1, false);
+    world.pass(2_000);
+    // The next answers tell the first member to give tasks up, which it does not say to have done.
+    let told = (0..3).find(|_| {
+        world.heartbeat(1, false);
+        world.heartbeat(0, false);
+        world.group.as_ref().unwrap().members().any(|member| member.has_to_revoke())
+    });
+    assert!(told.is_some(), "it has to give tasks up");
+    world.stop(0);
+    assert_eq!(world.ask(0, -2).unwrap().member_epoch, -2);
+    let id = world.clients[0].id.clone();
+    world.pass(30_000);
+    assert!(
+        world.group.as_ref().unwrap().member(&id).is_some(),
+        "it keeps its place until its session is over"
+    );
+    world.pass(SESSION_MS.into());
+    assert!(world.group.as_ref().unwrap().member(&id).is_none());
 }
 
 #[test]
